@@ -1,0 +1,116 @@
+// swift-tools-version: 6.1
+import CompilerPluginSupport
+import PackageDescription
+
+/// Every target is compiled in the Swift 6 language mode. Warnings are errors in `scripts/test`
+/// (a package cannot say so itself without becoming unusable as a dependency).
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+
+let package = Package(
+  name: "bothy",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Bothy", targets: ["Bothy"]),
+    .library(name: "BothyStore", targets: ["BothyStore"]),
+    .library(name: "BothySync", targets: ["BothySync"]),
+    .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
+    .library(name: "BothyServer", targets: ["BothyServer"]),
+    .library(name: "BothyTesting", targets: ["BothyTesting"]),
+    .executable(name: "bothy", targets: ["BothyTool"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+  ],
+  targets: [
+    .target(name: "BothyStore", dependencies: [grdb, log], swiftSettings: strict),
+    .target(
+      name: "BothySync",
+      dependencies: ["BothyStore", grdb, log, .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: strict),
+    .target(
+      name: "BothyHTTP",
+      dependencies: [
+        "BothyStore", "BothySync", httpTypes, log,
+        .product(
+          name: "AsyncHTTPClient", package: "async-http-client", condition: .when(platforms: [.linux])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(platforms: [.linux])),
+        .product(
+          name: "NIOFoundationCompat", package: "swift-nio", condition: .when(platforms: [.linux])),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "BothyServer",
+      dependencies: [
+        "BothyStore", "BothySync", httpTypes, log,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "BothyTool",
+      dependencies: [
+        "BothyStore", "BothySync", "BothyHTTP", "BothyServer", log,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: strict),
+    .macro(
+      name: "BothyMacros",
+      dependencies: [
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "Bothy", dependencies: ["BothyStore", "BothySync", "BothyHTTP", "BothyMacros"],
+      swiftSettings: strict),
+    .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
+    .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
+    .testTarget(
+      name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyHTTPTests",
+      dependencies: ["BothyStore", "BothySync", "BothyHTTP", "BothyServer", "BothyTesting"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyServerTests",
+      dependencies: [
+        "BothyStore", "BothySync", "BothyServer", "BothyTesting",
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyTests",
+      dependencies: [
+        "Bothy", "BothyMacros", "BothyTesting",
+        .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+      ],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)
