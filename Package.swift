@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 ]
 
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
@@ -40,7 +41,7 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
-    .target(name: "BothyStore", dependencies: [grdb, log], swiftSettings: strict),
+    .target(name: "BothyStore", dependencies: [grdb, sqlite, log], swiftSettings: strict),
     .target(
       name: "BothySync",
       dependencies: ["BothyStore", grdb, log, .product(name: "Crypto", package: "swift-crypto")],

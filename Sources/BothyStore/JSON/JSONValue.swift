@@ -1,0 +1,130 @@
+/// A JSON value as a tree, for documents that are small and read in any order: schemas, queries, settings.
+///
+/// Rows never pass through it; they are written and read directly (see `JSONWriter`, `JSONReader`).
+public enum JSONValue: Sendable, Hashable {
+  case null
+  case bool(Bool)
+  case int(Int64)
+  case double(Double)
+  case string(String)
+  case array([JSONValue])
+  /// Members in any order; a repeated name keeps its last value (RFC 8259 section 4 leaves this open).
+  case object([String: JSONValue])
+
+  /// Parses one JSON document. Throws `JSONError`.
+  public init(parsing source: some ContiguousBytesSource) throws {
+    self = try JSONReader.read(source) { try JSONValue(from: &$0) }
+  }
+
+  /// Reads the next value of `reader`.
+  public init(from reader: inout JSONReader) throws {
+    switch try reader.peek() {
+    case .null:
+      _ = try reader.nextIsNull()
+      self = .null
+    case .bool: self = .bool(try reader.bool())
+    case .string: self = .string(try reader.string())
+    case .number:
+      switch try reader.number() {
+      case .int(let value): self = .int(value)
+      case .double(let value): self = .double(value)
+      }
+    case .array:
+      var elements: [JSONValue] = []
+      try reader.array { elements.append(try JSONValue(from: &$0)) }
+      self = .array(elements)
+    case .object:
+      var members: [String: JSONValue] = [:]
+      try reader.object { name, reader in members[name] = try JSONValue(from: &reader) }
+      self = .object(members)
+    }
+  }
+
+  /// Writes the value with object members in the order of their names' UTF-8 bytes, so equal values have
+  /// equal text.
+  public func write(to writer: inout JSONWriter) {
+    switch self {
+    case .null: writer.null()
+    case .bool(let flag): writer.value(flag)
+    case .int(let number): writer.value(number)
+    case .double(let number): writer.value(number)
+    case .string(let text): writer.value(text)
+    case .array(let elements):
+      writer.beginArray()
+      for element in elements { element.write(to: &writer) }
+      writer.endArray()
+    case .object(let members):
+      writer.beginObject()
+      for (name, member) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+        writer.key(name)
+        member.write(to: &writer)
+      }
+      writer.endObject()
+    }
+  }
+
+  /// The canonical text: members sorted, no white space.
+  public var canonicalText: String {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.string
+  }
+
+  public subscript(_ name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members[name]
+  }
+
+  public var stringValue: String? {
+    guard case .string(let text) = self else { return nil }
+    return text
+  }
+
+  public var boolValue: Bool? {
+    guard case .bool(let flag) = self else { return nil }
+    return flag
+  }
+
+  public var intValue: Int64? {
+    switch self {
+    case .int(let number): number
+    case .double(let number): Int64(exactly: number)
+    default: nil
+    }
+  }
+
+  public var doubleValue: Double? {
+    switch self {
+    case .int(let number): Double(number)
+    case .double(let number): number
+    default: nil
+    }
+  }
+
+  public var arrayValue: [JSONValue]? {
+    guard case .array(let elements) = self else { return nil }
+    return elements
+  }
+
+  public var objectValue: [String: JSONValue]? {
+    guard case .object(let members) = self else { return nil }
+    return members
+  }
+
+  public var isNull: Bool { self == .null }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
+  ExpressibleByNilLiteral
+{
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(integerLiteral value: Int64) { self = .int(value) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
+  }
+  public init(nilLiteral: ()) { self = .null }
+}

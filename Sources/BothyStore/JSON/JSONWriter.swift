@@ -1,0 +1,153 @@
+/// Appends JSON text to a byte buffer, one value at a time, with no intermediate tree.
+///
+/// Commas are placed by the writer: after each value the next sibling gets one. Numbers are written so that
+/// equal numbers have equal text: a `Double` without a fraction below 2^53 is written as an integer, which is
+/// what RFC 8785 (JSON Canonicalization Scheme) asks for in that range. NaN and infinities, which JSON lacks,
+/// become `null`.
+///
+/// Cost: linear in the bytes written; one growing allocation.
+public struct JSONWriter: Sendable {
+  /// The text so far, UTF-8.
+  public private(set) var bytes: [UInt8] = []
+  private var needsComma = false
+
+  public init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
+  /// The text so far as a string.
+  public var string: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// Forgets the text and keeps the memory, so that one writer can serve many documents.
+  public mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    needsComma = false
+  }
+
+  public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  public mutating func endObject() { close(UInt8(ascii: "}")) }
+  public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+  /// Writes `"name":`; the next call writes its value.
+  public mutating func key(_ name: String) {
+    separate()
+    quote(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  public mutating func null() { literal("null") }
+  public mutating func value(_ flag: Bool) { literal(flag ? "true" : "false") }
+  public mutating func value(_ number: Int) { value(Int64(number)) }
+
+  public mutating func value(_ number: Int64) {
+    separate()
+    appendDecimal(number)
+    needsComma = true
+  }
+
+  public mutating func value(_ number: Double) {
+    guard number.isFinite else { return null() }
+    if number == number.rounded(.towardZero), abs(number) < 9_007_199_254_740_992 {
+      return value(Int64(number))
+    }
+    literal(number.description)
+  }
+
+  public mutating func value(_ text: String) {
+    separate()
+    quote(text)
+    needsComma = true
+  }
+
+  /// Writes bytes that are one complete JSON value already, as they stand.
+  public mutating func raw(_ json: some Sequence<UInt8>) {
+    separate()
+    bytes.append(contentsOf: json)
+    needsComma = true
+  }
+
+  /// Writes text that is one complete JSON value already, as it stands.
+  public mutating func raw(_ json: String) {
+    separate()
+    appendUTF8(json)
+    needsComma = true
+  }
+
+  private mutating func literal(_ text: String) {
+    separate()
+    appendUTF8(text)
+    needsComma = true
+  }
+
+  private mutating func open(_ byte: UInt8) {
+    separate()
+    bytes.append(byte)
+    needsComma = false
+  }
+
+  private mutating func close(_ byte: UInt8) {
+    bytes.append(byte)
+    needsComma = true
+  }
+
+  private mutating func separate() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+  }
+
+  private mutating func appendUTF8(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes.append(contentsOf: $0) }
+  }
+
+  private mutating func appendDecimal(_ number: Int64) {
+    if number >= 0 && number < 10 {
+      bytes.append(UInt8(ascii: "0") + UInt8(number))
+      return
+    }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var rest = number.magnitude
+      var position = 20
+      repeat {
+        position -= 1
+        digits[position] = UInt8(ascii: "0") + UInt8(rest % 10)
+        rest /= 10
+      } while rest > 0
+      if number < 0 {
+        position -= 1
+        digits[position] = UInt8(ascii: "-")
+      }
+      bytes.append(contentsOf: digits[position...])
+    }
+  }
+
+  /// RFC 8259 section 7: the quotation mark, the backslash and the controls below U+0020 are escaped.
+  private mutating func quote(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    var text = text
+    text.withUTF8 { utf8 in
+      var start = 0
+      for index in utf8.indices {
+        let byte = utf8[index]
+        if byte >= 0x20 && byte != 0x22 && byte != 0x5C { continue }
+        bytes.append(contentsOf: utf8[start..<index])
+        escape(byte)
+        start = index + 1
+      }
+      bytes.append(contentsOf: utf8[start...])
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case 0x22, 0x5C: bytes.append(byte)
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    default:
+      let hex = Array("0123456789abcdef".utf8)
+      bytes.append(contentsOf: [UInt8(ascii: "u"), 0x30, 0x30, hex[Int(byte >> 4)], hex[Int(byte & 15)]])
+    }
+  }
+}

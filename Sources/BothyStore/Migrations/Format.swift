@@ -1,0 +1,17 @@
+/// The file format's marks and its ledger.
+///
+/// - 1: first format. `bothy_meta(key, value)`, one STRICT table a type, `bothy_link` for lists of references.
+enum Format {
+  /// Rises when a released version writes something that an older one would misread.
+  static let version: Int64 = 1
+  /// `PRAGMA application_id` of every Bothy file: "Both" in ASCII.
+  static let applicationID: Int64 = 0x426F_7468
+
+  static let metaSQL =
+    "CREATE TABLE IF NOT EXISTS bothy_meta (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
+  static let linkSQL = """
+    CREATE TABLE IF NOT EXISTS bothy_link (
+      target_type TEXT NOT NULL, target TEXT NOT NULL, owner_type TEXT NOT NULL, field TEXT NOT NULL,
+      owner TEXT NOT NULL, PRIMARY KEY (target_type, target, owner_type, field, owner)) STRICT, WITHOUT ROWID
+    """
+}

@@ -1,0 +1,161 @@
+import GRDB
+
+/// Runs the declared steps and the automatic changes that bring a file to the app's schema, inside the caller's
+/// transaction.
+struct Migrator {
+  let database: Database
+  let recorder: (any ChangeRecorder)?
+
+  /// Returns the schema now stored. Throws `StoreError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`;
+  /// the caller rolls back.
+  func migrate(to target: Schema, steps: [Migration], path: String) throws {
+    let installer = SchemaInstaller(database: database)
+    guard var current = try SchemaInstaller.stored(in: database) else {
+      try installer.installFormat()
+      for type in target.types { try installer.create(type) }
+      try installer.save(target)
+      return
+    }
+    if current == target { return }
+    guard current.version <= target.version else {
+      throw StoreError(
+        .newerFile,
+        "\(path) was written by a newer version of the app (schema \(current.version), this app knows "
+          + "\(target.version)). Update the app; the file was left as it is.")
+    }
+    let pending = steps.filter { $0.version > current.version && $0.version <= target.version }
+      .sorted { $0.version < $1.version }
+    for migration in pending {
+      do { try run(migration.step, on: &current, target: target, installer) } catch {
+        throw StoreError(
+          .migrationFailed,
+          "A migration of \(path) to schema \(migration.version) failed; the file was left as it is. \(error)",
+          underlying: error)
+      }
+    }
+    try apply(SchemaChange(from: current, to: target), installer, path: path)
+    try installer.save(target)
+  }
+
+  private func apply(_ change: SchemaChange, _ installer: SchemaInstaller, path: String) throws {
+    guard change.problems.isEmpty else {
+      throw StoreError(
+        .schemaMismatch,
+        "\(path) does not fit the declared schema. " + change.problems.joined(separator: " "))
+    }
+    for (type, field) in change.newFields { try installer.add(field, to: type) }
+    for type in change.newTypes { try installer.create(type) }
+    for type in change.reindexed {
+      try installer.dropIndexes(of: type)
+      try installer.createIndexes(of: type)
+    }
+  }
+
+  private func run(
+    _ step: Migration.Step, on schema: inout Schema, target: Schema, _ installer: SchemaInstaller
+  ) throws {
+    switch step {
+    case .renameType(let from, let to):
+      let position = try Self.position(of: from, in: schema)
+      try installer.dropIndexes(of: schema.types[position])
+      try database.execute(sql: "ALTER TABLE \(from.quotedIdentifier) RENAME TO \(to.quotedIdentifier)")
+      try database.execute(
+        sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
+      try database.execute(
+        sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
+      schema.types[position].name = to
+      try installer.createIndexes(of: schema.types[position])
+    case .renameField(let type, let from, let to):
+      try renameField(type, from, to, on: &schema, installer)
+    case .dropType(let name):
+      let position = try Self.position(of: name, in: schema)
+      try installer.drop(schema.types[position])
+      schema.types.remove(at: position)
+    case .dropField(let type, let name):
+      let position = try Self.position(of: type, in: schema)
+      let field = try Self.field(name, of: schema.types[position])
+      try installer.dropIndexes(of: schema.types[position])
+      try installer.drop(schema.types[position].fields[field], of: schema.types[position])
+      schema.types[position].fields.remove(at: field)
+      try installer.createIndexes(of: schema.types[position])
+    case .convertField(let type, let name, let convert):
+      try convertField(type, name, convert, on: &schema, target: target, installer)
+    }
+    try recorder?.migrate(step, in: database)
+  }
+
+  private func renameField(
+    _ type: String, _ from: String, _ to: String, on schema: inout Schema, _ installer: SchemaInstaller
+  ) throws {
+    let position = try Self.position(of: type, in: schema)
+    let field = try Self.field(from, of: schema.types[position])
+    try installer.dropIndexes(of: schema.types[position])
+    let old = schema.types[position].fields[field].columns
+    schema.types[position].fields[field].name = to
+    for (before, after) in zip(old, schema.types[position].fields[field].columns) {
+      try database.execute(
+        sql: """
+          ALTER TABLE \(type.quotedIdentifier) RENAME COLUMN \(before.quotedIdentifier) TO \(after.quotedIdentifier)
+          """)
+    }
+    try database.execute(
+      sql: "UPDATE bothy_link SET field = ?3 WHERE owner_type = ?1 AND field = ?2", arguments: [type, from, to])
+    try installer.createIndexes(of: schema.types[position])
+  }
+
+  /// Adds the field in its new kind beside the old one, fills it row by row, then drops the old one.
+  private func convertField(
+    _ type: String, _ name: String, _ convert: @Sendable (FieldValue) throws -> FieldValue,
+    on schema: inout Schema, target: Schema, _ installer: SchemaInstaller
+  ) throws {
+    let position = try Self.position(of: type, in: schema)
+    let index = try Self.field(name, of: schema.types[position])
+    guard let wanted = target[type]?[name] else {
+      throw StoreError(.migrationFailed, "\(type).\(name) is converted but not declared in the new schema.")
+    }
+    let old = schema.types[position].fields[index]
+    try installer.dropIndexes(of: schema.types[position])
+    var temporary = wanted
+    temporary.name = "_new_" + name
+    temporary.defaultValue = nil
+    try installer.add(temporary, to: schema.types[position])
+    let table = type.quotedIdentifier
+    let read = try PreparedStatement(
+      "SELECT rowid, \(old.columns.map(\.quotedIdentifier).joined(separator: ", ")) FROM \(table)", in: database)
+    let assignments = temporary.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
+    let write = try PreparedStatement("UPDATE \(table) SET \(assignments) WHERE rowid = ?", in: database)
+    while try read.step() {
+      var decoder = FieldDecoder(row: read.pointer, from: 1, type: type)
+      let value = try convert(decoder.value(old.kind))
+      guard value.fits(wanted) else {
+        throw StoreError(.migrationFailed, "\(type).\(name) was converted to a value that is not \(wanted.kind.phrase).")
+      }
+      var encoder = FieldEncoder(binding: write.pointer, from: 1)
+      encoder.encode(value, kind: wanted.kind)
+      write.bind(read.int(at: 0), at: encoder.nextParameter)
+      try write.run()
+    }
+    read.reset()
+    try installer.drop(old, of: schema.types[position])
+    for (before, after) in zip(temporary.columns, wanted.columns) {
+      try database.execute(
+        sql: "ALTER TABLE \(table) RENAME COLUMN \(before.quotedIdentifier) TO \(after.quotedIdentifier)")
+    }
+    schema.types[position].fields[index] = wanted
+    try installer.createIndexes(of: schema.types[position])
+  }
+
+  private static func position(of type: String, in schema: Schema) throws -> Int {
+    guard let position = schema.types.firstIndex(where: { $0.name == type }) else {
+      throw StoreError(.unknownType, "The stored schema has no type \(type).")
+    }
+    return position
+  }
+
+  private static func field(_ name: String, of type: TypeSchema) throws -> Int {
+    guard let index = type.index(of: name) else {
+      throw StoreError(.unknownField, "The stored type \(type.name) has no field \(name).")
+    }
+    return index
+  }
+}

@@ -1,0 +1,61 @@
+/// Decides what leads from one schema to another: which changes are additive and made by themselves, and which
+/// need a declared step. Pure.
+struct SchemaChange {
+  var newTypes: [TypeSchema] = []
+  var newFields: [(type: TypeSchema, field: FieldSchema)] = []
+  /// Types whose indexes or full-text options differ and are built again.
+  var reindexed: [TypeSchema] = []
+  /// What no automatic change covers, as sentences.
+  var problems: [String] = []
+
+  var isEmpty: Bool { newTypes.isEmpty && newFields.isEmpty && reindexed.isEmpty && problems.isEmpty }
+
+  /// Compares `old`, after the declared steps, with `new`.
+  init(from old: Schema, to new: Schema) {
+    for type in new.types {
+      guard let before = old[type.name] else {
+        newTypes.append(type)
+        continue
+      }
+      compare(before, type)
+    }
+    for type in old.types where new[type.name] == nil {
+      problems.append(
+        "The type \(type.name) is stored but no longer declared; drop it with a `.dropType` step, or rename it "
+          + "with `.renameType`.")
+    }
+  }
+
+  private mutating func compare(_ old: TypeSchema, _ new: TypeSchema) {
+    if old.isSynced != new.isSynced {
+      problems.append("\(new.name) can't change between synced and local-only; declare a new type.")
+    }
+    for field in new.fields {
+      guard let before = old[field.name] else {
+        if field.isOptional || field.defaultValue != nil {
+          newFields.append((new, field))
+        } else {
+          problems.append("The new field \(new.name).\(field.name) must be optional or have a default.")
+        }
+        continue
+      }
+      if before.kind.columnType != field.kind.columnType || before.columns.count != field.columns.count {
+        problems.append(
+          "\(new.name).\(field.name) changed from \(before.kind.name) to \(field.kind.name); "
+            + "declare a `.convertField` step.")
+      } else if before.isOptional && !field.isOptional && field.defaultValue == nil {
+        problems.append("\(new.name).\(field.name) became required; give it a default.")
+      }
+    }
+    for field in old.fields where new[field.name] == nil {
+      problems.append(
+        "The field \(new.name).\(field.name) is stored but no longer declared; drop it with a `.dropField` step, "
+          + "or rename it with `.renameField`.")
+    }
+    if Self.indexing(old) != Self.indexing(new) { reindexed.append(new) }
+  }
+
+  private static func indexing(_ type: TypeSchema) -> [String] {
+    type.fields.map { "\($0.name) \($0.isIndexed) \($0.isUnique) \($0.isFullText)" }.sorted()
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import GRDB
+
+/// Brings the tables of an open database to a schema, in one transaction. Knows SQL, decides nothing about
+/// what is compatible (see `SchemaChange`).
+struct SchemaInstaller {
+  let database: Database
+
+  /// The schema that the file carries, nil in an empty file.
+  static func stored(in database: Database) throws -> Schema? {
+    guard try database.tableExists("bothy_meta") else { return nil }
+    guard
+      let text = try String.fetchOne(database, sql: "SELECT value FROM bothy_meta WHERE key = 'schema'")
+    else { return nil }
+    return try Schema(json: text)
+  }
+
+  func installFormat() throws {
+    try database.execute(sql: Format.metaSQL)
+    try database.execute(sql: Format.linkSQL)
+    try database.execute(sql: "PRAGMA application_id = \(Format.applicationID)")
+    try database.execute(sql: "PRAGMA user_version = \(Format.version)")
+  }
+
+  func save(_ schema: Schema) throws {
+    try database.execute(
+      sql: "INSERT INTO bothy_meta VALUES ('schema', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+      arguments: [schema.json.canonicalText])
+  }
+
+  func create(_ type: TypeSchema) throws {
+    var columns = ["_id TEXT PRIMARY KEY NOT NULL"]
+    for field in type.fields { columns += Self.definitions(of: field) }
+    if type.isSynced { columns += ["_container TEXT", "_version TEXT", "_extra TEXT"] }
+    try database.execute(
+      sql: "CREATE TABLE \(type.name.quotedIdentifier) (\(columns.joined(separator: ", "))) STRICT")
+    try createIndexes(of: type)
+  }
+
+  /// Adds a field's columns; old rows get the default value.
+  func add(_ field: FieldSchema, to type: TypeSchema) throws {
+    let table = type.name.quotedIdentifier
+    for definition in Self.definitions(of: field) {
+      try database.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(definition)")
+    }
+    if let value = field.defaultValue {
+      let assignments = field.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
+      let statement = try PreparedStatement("UPDATE \(table) SET \(assignments)", in: database)
+      var encoder = FieldEncoder(binding: statement.pointer, from: 1)
+      encoder.encode(value, kind: field.kind)
+      try statement.run()
+    }
+  }
+
+  func drop(_ field: FieldSchema, of type: TypeSchema) throws {
+    for column in field.columns {
+      try database.execute(
+        sql: "ALTER TABLE \(type.name.quotedIdentifier) DROP COLUMN \(column.quotedIdentifier)")
+    }
+    try database.execute(
+      sql: "DELETE FROM bothy_link WHERE owner_type = ? AND field = ?", arguments: [type.name, field.name])
+  }
+
+  func drop(_ type: TypeSchema) throws {
+    try dropIndexes(of: type)
+    try database.execute(sql: "DROP TABLE \(type.name.quotedIdentifier)")
+    try database.execute(sql: "DELETE FROM bothy_link WHERE owner_type = ?", arguments: [type.name])
+  }
+
+  /// Drops the type's indexes and full-text table, so that columns can be changed.
+  func dropIndexes(of type: TypeSchema) throws {
+    let names = try String.fetchAll(
+      database,
+      sql: "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name LIKE 'bothy\\_%' ESCAPE '\\'",
+      arguments: [type.name])
+    for name in names { try database.execute(sql: "DROP INDEX \(name.quotedIdentifier)") }
+    for suffix in ["insert", "update", "delete"] {
+      try database.execute(sql: "DROP TRIGGER IF EXISTS \("bothy_fts_\(type.name)_\(suffix)".quotedIdentifier)")
+    }
+    try database.execute(sql: "DROP TABLE IF EXISTS \(Self.fullTextTable(type.name))")
+  }
+
+  /// References are always indexed: delete rules look for them. Unique fields of synced types are checked when
+  /// the app writes, not by the index, so that a pull never fails on what another device did.
+  func createIndexes(of type: TypeSchema) throws {
+    let table = type.name.quotedIdentifier
+    for field in type.fields {
+      var isReference = false
+      if case .reference = field.kind { isReference = true }
+      guard field.isIndexed || field.isUnique || isReference else { continue }
+      let unique = field.isUnique && !type.isSynced ? "UNIQUE " : ""
+      let name = "bothy_index_\(type.name)_\(field.name)".quotedIdentifier
+      let columns = field.columns.map(\.quotedIdentifier).joined(separator: ", ")
+      try database.execute(sql: "CREATE \(unique)INDEX \(name) ON \(table) (\(columns))")
+    }
+    if type.hasFullText { try createFullText(of: type) }
+  }
+
+  static func fullTextTable(_ type: String) -> String { "bothy_fts_\(type)".quotedIdentifier }
+
+  /// An external-content FTS5 table kept by triggers (SQLite documentation, "External Content Tables").
+  /// Diacritics and case are folded.
+  private func createFullText(of type: TypeSchema) throws {
+    let columns = type.fields.filter(\.isFullText).map(\.name.quotedIdentifier)
+    let list = columns.joined(separator: ", ")
+    let table = type.name.quotedIdentifier
+    let index = Self.fullTextTable(type.name)
+    try database.execute(
+      sql: """
+        CREATE VIRTUAL TABLE \(index) USING fts5(\(list), content=\(table), content_rowid='rowid', \
+        tokenize='unicode61 remove_diacritics 2')
+        """)
+    func values(_ row: String) -> String { columns.map { "\(row).\($0)" }.joined(separator: ", ") }
+    let add = "INSERT INTO \(index)(rowid, \(list)) VALUES (new.rowid, \(values("new")));"
+    let remove = "INSERT INTO \(index)(\(index), rowid, \(list)) VALUES ('delete', old.rowid, \(values("old")));"
+    for (event, body) in [("insert", add), ("update", remove + " " + add), ("delete", remove)] {
+      let trigger = "bothy_fts_\(type.name)_\(event)".quotedIdentifier
+      try database.execute(
+        sql: "CREATE TRIGGER \(trigger) AFTER \(event.uppercased()) ON \(table) BEGIN \(body) END")
+    }
+    try database.execute(sql: "INSERT INTO \(index)(\(index)) VALUES ('rebuild')")
+  }
+
+  private static func definitions(of field: FieldSchema) -> [String] {
+    field.columns.map { "\($0.quotedIdentifier) \(field.kind.columnType)" }
+  }
+}

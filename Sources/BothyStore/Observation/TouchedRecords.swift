@@ -1,0 +1,61 @@
+/// Which records a transaction touched: ids up to a limit for each type, then the whole type.
+///
+/// Inserting costs a few nanoseconds once the limit is passed, so bulk writes do not pay for observers.
+public struct TouchedRecords: Sendable {
+  /// Past this many ids of one type an observer re-reads anyway.
+  static let limit = 128
+
+  enum Entry: Sendable {
+    case none
+    case some([String])
+    case all
+  }
+
+  private(set) var entries: [Entry]
+
+  init(tableCount: Int) { entries = Array(repeating: .none, count: tableCount) }
+
+  /// Every record of every type: what another process's commit amounts to.
+  static func everything(tableCount: Int) -> TouchedRecords {
+    var touched = TouchedRecords(tableCount: tableCount)
+    touched.entries = Array(repeating: .all, count: tableCount)
+    return touched
+  }
+
+  var isEmpty: Bool {
+    entries.allSatisfy { if case .none = $0 { true } else { false } }
+  }
+
+  mutating func insert(_ table: Int, _ id: String) {
+    switch entries[table] {
+    case .all: return
+    case .none: entries[table] = .some([id])
+    case .some(var ids):
+      entries[table] = .none
+      ids.append(id)
+      entries[table] = ids.count > Self.limit ? .all : .some(ids)
+    }
+  }
+
+  func touches(_ table: Int) -> Bool {
+    if case .none = entries[table] { false } else { true }
+  }
+
+  func touches(_ table: Int, _ id: String) -> Bool {
+    switch entries[table] {
+    case .none: false
+    case .all: true
+    case .some(let ids): ids.contains(id)
+    }
+  }
+
+  mutating func formUnion(_ other: TouchedRecords) {
+    for (table, entry) in other.entries.enumerated() {
+      switch (entries[table], entry) {
+      case (_, .none), (.all, _): continue
+      case (_, .all): entries[table] = .all
+      case (_, .some(let ids)): for id in ids { insert(table, id) }
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/// Which records of one type, in which order, and how many: the query with no Swift type, as tools, the wire
+/// and the server use it.
+///
+/// `Query<E>` is the same for an entity type.
+public struct RecordQuery: Sendable, Hashable {
+  public var type: String
+  public var filter: Predicate
+  /// Empty means by id.
+  public var order: [Ordering]
+  public var limit: Int?
+  public var offset: Int
+  /// Only records of this container, or nil for every container.
+  public var container: String?
+  /// Reference fields whose targets the caller wants too.
+  public var include: [String]
+
+  public init(
+    _ type: String, where filter: Predicate = .all, order: [Ordering] = [], limit: Int? = nil,
+    offset: Int = 0, container: String? = nil, include: [String] = []
+  ) {
+    self.type = type
+    self.filter = filter
+    self.order = order
+    self.limit = limit
+    self.offset = offset
+    self.container = container
+    self.include = include
+  }
+}

@@ -1,0 +1,57 @@
+/// A Swift struct whose values are the records of one type.
+///
+/// `@Entity` (in `Bothy`) writes the conformance; by hand it is these four members:
+///
+/// ```swift
+/// struct Todo: Entity {
+///   static let schema = TypeSchema("Todo", fields: [.field("title", String.self), .field("done", Bool.self)])
+///   var id = UUIDv7.make()
+///   var title: String
+///   var done = false
+///
+///   func encode(to fields: inout FieldEncoder) {
+///     title.encodeField(to: &fields)
+///     done.encodeField(to: &fields)
+///   }
+///
+///   init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+///     self.id = id
+///     title = try String(fromField: &fields)
+///     done = try Bool(fromField: &fields)
+///   }
+/// }
+/// ```
+///
+/// `encode` and `init` must visit the fields in the order of `schema.fields`.
+public protocol Entity: Sendable, Identifiable where ID == String {
+  /// The type's name in the schema, on the wire and on the server. Default: the Swift type's name.
+  static var typeName: String { get }
+  /// The declaration of the type; its name is `typeName`.
+  static var schema: TypeSchema { get }
+  var id: String { get }
+  func encode(to fields: inout FieldEncoder)
+  init(id: String, from fields: inout FieldDecoder) throws(StoreError)
+}
+
+extension Entity {
+  public static var typeName: String { String(describing: Self.self) }
+}
+
+extension FieldSchema {
+  /// A field of the Swift type `Value`, which gives its kind, whether it is optional.
+  public static func field<Value: FieldConvertible>(
+    _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
+    unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
+    onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false
+  ) -> FieldSchema {
+    var kind = Value.fieldKind
+    switch kind {
+    case .reference(let target, _): kind = .reference(to: target, onDelete: onDelete)
+    case .references(let target, _): kind = .references(to: target, onDelete: onDelete)
+    default: break
+    }
+    return FieldSchema(
+      name, kind, optional: Value.isOptionalField, default: defaultValue?.fieldValue, indexed: indexed,
+      unique: unique, fullText: fullText, merge: merge, sensitive: sensitive)
+  }
+}

@@ -1,0 +1,154 @@
+public import Foundation
+
+/// A Swift type that can be a field of an entity.
+public protocol FieldConvertible: Sendable {
+  static var fieldKind: FieldKind { get }
+  static var isOptionalField: Bool { get }
+  func encodeField(to fields: inout FieldEncoder)
+  init(fromField fields: inout FieldDecoder) throws(StoreError)
+}
+
+extension FieldConvertible {
+  public static var isOptionalField: Bool { false }
+
+  /// The value without its Swift type.
+  public var fieldValue: FieldValue {
+    var encoder = FieldEncoder(gathering: 1)
+    encodeField(to: &encoder)
+    return encoder.values.first ?? .null
+  }
+}
+
+extension Optional: FieldConvertible where Wrapped: FieldConvertible {
+  public static var fieldKind: FieldKind { Wrapped.fieldKind }
+  public static var isOptionalField: Bool { true }
+
+  public func encodeField(to fields: inout FieldEncoder) {
+    if let self {
+      self.encodeField(to: &fields)
+    } else if Wrapped.fieldKind == .coordinate {
+      fields.encodeNullCoordinate()
+    } else {
+      fields.encodeNull()
+    }
+  }
+
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    if fields.nextIsNull() {
+      fields.skip(columns: Wrapped.fieldKind == .coordinate ? 2 : 1)
+      self = nil
+    } else {
+      self = try Wrapped(fromField: &fields)
+    }
+  }
+}
+
+extension Bool: FieldConvertible {
+  public static var fieldKind: FieldKind { .bool }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.bool() }
+}
+
+extension Int: FieldConvertible {
+  public static var fieldKind: FieldKind { .int }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(Int64(self)) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    let wide = try fields.int()
+    guard let exact = Int(exactly: wide) else {
+      throw StoreError(.invalidValue, "\(wide) does not fit this machine's Int. Declare the field as Int64.")
+    }
+    self = exact
+  }
+}
+
+extension Int64: FieldConvertible {
+  public static var fieldKind: FieldKind { .int }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.int() }
+}
+
+/// NaN has no place in SQLite or JSON and is stored as 0; infinities are stored, and are null as JSON.
+extension Double: FieldConvertible {
+  public static var fieldKind: FieldKind { .double }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(isNaN ? 0 : self) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.double() }
+}
+
+extension String: FieldConvertible {
+  public static var fieldKind: FieldKind { .text }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.text() }
+}
+
+/// Stored in whole milliseconds.
+extension Date: FieldConvertible {
+  public static var fieldKind: FieldKind { .date }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(Timestamp(self)) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.time().date }
+}
+
+/// Stored as lower-case text.
+extension UUID: FieldConvertible {
+  public static var fieldKind: FieldKind { .uuid }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(uuidString.lowercased()) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    let text = try fields.text()
+    guard let uuid = UUID(uuidString: text) else {
+      throw StoreError(.invalidValue, "'\(text)' is not a UUID.")
+    }
+    self = uuid
+  }
+}
+
+extension Data: FieldConvertible {
+  public static var fieldKind: FieldKind { .data }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.data() }
+}
+
+extension Coordinate: FieldConvertible {
+  public static var fieldKind: FieldKind { .coordinate }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.coordinate() }
+}
+
+extension Reference: FieldConvertible {
+  public static var fieldKind: FieldKind { .reference(to: Target.typeName, onDelete: .nullify) }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(id) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) { id = try fields.text() }
+}
+
+/// An ordered list of references. Other arrays are `JSONField` values.
+extension Array: FieldConvertible where Element: AnyReference {
+  public static var fieldKind: FieldKind { .references(to: Element.targetName, onDelete: .nullify) }
+  public func encodeField(to fields: inout FieldEncoder) { fields.encode(list: map(\.id)) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    self = try fields.list().map { Element(id: $0) }
+  }
+}
+
+/// What `Reference` looks like to a list of references.
+public protocol AnyReference: Sendable {
+  static var targetName: String { get }
+  var id: String { get }
+  init(id: String)
+}
+
+extension Reference: AnyReference {
+  public static var targetName: String { Target.typeName }
+}
+
+/// Enums with a raw value become fields by declaring the conformance: `enum Priority: Int, FieldConvertible`.
+extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConvertible {
+  public static var fieldKind: FieldKind { RawValue.fieldKind }
+  public func encodeField(to fields: inout FieldEncoder) { rawValue.encodeField(to: &fields) }
+  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    let raw = try RawValue(fromField: &fields)
+    guard let value = Self(rawValue: raw) else {
+      throw StoreError(
+        .invalidValue,
+        "\(raw) is no case of \(Self.self). Add the case, or keep the raw value in the field.")
+    }
+    self = value
+  }
+}

@@ -1,0 +1,174 @@
+internal import GRDBSQLite
+public import Foundation
+
+/// Hands out the fields of one record in the order of its schema, read from the current row of a statement or
+/// from values.
+///
+/// Reading costs one or two C calls a column; text and data are copied once.
+public struct FieldDecoder {
+  private let statement: OpaquePointer?
+  private var column: Int32
+  private var values: [FieldValue]
+  private let type: String
+
+  /// Reads the current row of `statement` from `column` on; columns count from 0.
+  init(row statement: OpaquePointer, from column: Int32, type: String) {
+    self.statement = statement
+    self.column = column
+    self.type = type
+    values = []
+  }
+
+  /// Reads `values` in their order.
+  init(values: [FieldValue], type: String) {
+    statement = nil
+    column = 0
+    self.type = type
+    self.values = values
+  }
+
+  /// Goes back to `column`, for the next row of the same statement.
+  mutating func rewind(to column: Int32) { self.column = column }
+
+  /// Whether the next field is null. Does not move on.
+  public func nextIsNull() -> Bool {
+    if let statement { return sqlite3_column_type(statement, column) == SQLITE_NULL }
+    return Int(column) < values.count ? values[Int(column)].isNull : true
+  }
+
+  /// Moves past a field of `columns` columns (two for a coordinate).
+  public mutating func skip(columns: Int32 = 1) { column += statement == nil ? 1 : columns }
+
+  public mutating func bool() throws(StoreError) -> Bool {
+    guard let statement else {
+      guard case .bool(let flag) = next() else { throw mismatch(.bool) }
+      return flag
+    }
+    defer { column += 1 }
+    try requireValue(statement, .bool)
+    return sqlite3_column_int64(statement, column) != 0
+  }
+
+  public mutating func int() throws(StoreError) -> Int64 {
+    guard let statement else {
+      guard case .int(let number) = next() else { throw mismatch(.int) }
+      return number
+    }
+    defer { column += 1 }
+    try requireValue(statement, .int)
+    return sqlite3_column_int64(statement, column)
+  }
+
+  public mutating func double() throws(StoreError) -> Double {
+    guard let statement else {
+      switch next() {
+      case .double(let number): return number
+      case .int(let number): return Double(number)
+      default: throw mismatch(.double)
+      }
+    }
+    defer { column += 1 }
+    try requireValue(statement, .double)
+    return sqlite3_column_double(statement, column)
+  }
+
+  public mutating func text() throws(StoreError) -> String {
+    guard let statement else {
+      guard case .text(let text) = next() else { throw mismatch(.text) }
+      return text
+    }
+    defer { column += 1 }
+    guard let text = statement.text(at: column) else { throw mismatch(.text) }
+    return text
+  }
+
+  public mutating func time() throws(StoreError) -> Timestamp {
+    guard let statement else {
+      guard case .date(let milliseconds) = next() else { throw mismatch(.date) }
+      return Timestamp(milliseconds: milliseconds)
+    }
+    defer { column += 1 }
+    try requireValue(statement, .date)
+    return Timestamp(milliseconds: sqlite3_column_int64(statement, column))
+  }
+
+  public mutating func data() throws(StoreError) -> Data {
+    guard let statement else {
+      guard case .data(let data) = next() else { throw mismatch(.data) }
+      return data
+    }
+    defer { column += 1 }
+    try requireValue(statement, .data)
+    return statement.data(at: column)
+  }
+
+  public mutating func coordinate() throws(StoreError) -> Coordinate {
+    guard let statement else {
+      guard case .coordinate(let coordinate) = next() else { throw mismatch(.coordinate) }
+      return coordinate
+    }
+    defer { column += 2 }
+    try requireValue(statement, .coordinate)
+    return Coordinate(
+      latitude: sqlite3_column_double(statement, column),
+      longitude: sqlite3_column_double(statement, column + 1))
+  }
+
+  public mutating func json() throws(StoreError) -> String {
+    guard statement == nil else { return try text() }
+    guard case .json(let text) = next() else { throw mismatch(.json) }
+    return text
+  }
+
+  public mutating func list() throws(StoreError) -> [String] {
+    guard statement == nil else { return try decodedList(text()) }
+    guard case .list(let ids) = next() else { throw mismatch(.json) }
+    return ids
+  }
+
+  /// Reads one field of `kind` as a value; null where the column is null.
+  mutating func value(_ kind: FieldKind) throws(StoreError) -> FieldValue {
+    if nextIsNull() {
+      skip(columns: kind == .coordinate ? 2 : 1)
+      return .null
+    }
+    switch kind {
+    case .bool: return .bool(try bool())
+    case .int: return .int(try int())
+    case .double: return .double(try double())
+    case .text, .uuid, .reference: return .text(try text())
+    case .date: return .date(try time().milliseconds)
+    case .data: return .data(try data())
+    case .coordinate: return .coordinate(try coordinate())
+    case .json, .blob: return .json(try json())
+    case .references: return .list(try list())
+    }
+  }
+
+  private mutating func next() -> FieldValue {
+    defer { column += 1 }
+    return Int(column) < values.count ? values[Int(column)] : .null
+  }
+
+  private func decodedList(_ text: String) throws(StoreError) -> [String] {
+    var ids: [String] = []
+    do {
+      try JSONReader.read(text) { try $0.array { ids.append(try $0.string()) } }
+    } catch {
+      throw StoreError(.corrupt, "A list of references of \(type) is not a JSON array.", underlying: error)
+    }
+    return ids
+  }
+
+  private func requireValue(_ statement: OpaquePointer, _ kind: FieldKind) throws(StoreError) {
+    if sqlite3_column_type(statement, column) == SQLITE_NULL { throw mismatch(kind) }
+  }
+
+  private func mismatch(_ kind: FieldKind) -> StoreError {
+    let place = statement.flatMap { sqlite3_column_name($0, column) }.map { String(cString: $0) }
+    return StoreError(
+      .invalidValue,
+      "The field \(place ?? "number \(column)") of \(type) is not \(kind.phrase). "
+        + "Declare it optional or give it a default.")
+  }
+}

@@ -1,0 +1,123 @@
+internal import GRDBSQLite
+public import struct Foundation.Data
+
+/// Receives the fields of one record in the order of its schema: binds them to a prepared statement, or
+/// gathers them as values.
+///
+/// Binding costs one C call a column and no allocation beyond SQLite's copy of text and data. A value that
+/// SQLite cannot take (over its length limit) is remembered and thrown by the write that follows.
+public struct FieldEncoder {
+  private let statement: OpaquePointer?
+  private var parameter: Int32
+  /// The first result code other than `SQLITE_OK`.
+  private(set) var resultCode: Int32 = SQLITE_OK
+  private(set) var values: [FieldValue] = []
+
+  /// Binds to `statement` from the parameter `first` on; parameters count from 1.
+  init(binding statement: OpaquePointer, from first: Int32) {
+    self.statement = statement
+    parameter = first
+  }
+
+  /// Gathers values instead of binding them.
+  init(gathering capacity: Int) {
+    statement = nil
+    parameter = 1
+    values.reserveCapacity(capacity)
+  }
+
+  /// The number of the parameter that the next value goes to.
+  var nextParameter: Int32 { parameter }
+
+  public mutating func encode(_ value: FieldValue) {
+    switch value {
+    case .null: encodeNull()
+    case .bool(let flag): encode(flag)
+    case .int(let number): encode(number)
+    case .double(let number): encode(number)
+    case .text(let text): encode(text)
+    case .date(let milliseconds): encode(Timestamp(milliseconds: milliseconds))
+    case .data(let data): encode(data)
+    case .coordinate(let coordinate): encode(coordinate)
+    case .json(let text): encode(json: text)
+    case .list(let ids): encode(list: ids)
+    }
+  }
+
+  /// Writes null to a field of one column.
+  public mutating func encodeNull() {
+    if let statement { check(sqlite3_bind_null(statement, parameter)) } else { values.append(.null) }
+  }
+
+  /// Writes null to a coordinate, which has two columns.
+  public mutating func encodeNullCoordinate() {
+    guard let statement else { return values.append(.null) }
+    check(sqlite3_bind_null(statement, parameter))
+    check(sqlite3_bind_null(statement, parameter))
+  }
+
+  public mutating func encode(_ flag: Bool) {
+    if let statement {
+      check(sqlite3_bind_int64(statement, parameter, flag ? 1 : 0))
+    } else {
+      values.append(.bool(flag))
+    }
+  }
+
+  public mutating func encode(_ number: Int64) {
+    if let statement { check(sqlite3_bind_int64(statement, parameter, number)) } else { values.append(.int(number)) }
+  }
+
+  public mutating func encode(_ number: Double) {
+    if let statement {
+      check(sqlite3_bind_double(statement, parameter, number))
+    } else {
+      values.append(.double(number))
+    }
+  }
+
+  public mutating func encode(_ text: String) {
+    if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.text(text)) }
+  }
+
+  public mutating func encode(_ time: Timestamp) {
+    if let statement {
+      check(sqlite3_bind_int64(statement, parameter, time.milliseconds))
+    } else {
+      values.append(.date(time.milliseconds))
+    }
+  }
+
+  public mutating func encode(_ data: Data) {
+    if let statement { check(statement.bind(data, at: parameter)) } else { values.append(.data(data)) }
+  }
+
+  public mutating func encode(_ coordinate: Coordinate) {
+    guard let statement else { return values.append(.coordinate(coordinate)) }
+    check(sqlite3_bind_double(statement, parameter, coordinate.latitude))
+    check(sqlite3_bind_double(statement, parameter, coordinate.longitude))
+  }
+
+  public mutating func encode(json text: String) {
+    if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.json(text)) }
+  }
+
+  public mutating func encode(list ids: [String]) {
+    guard let statement else { return values.append(.list(ids)) }
+    var writer = JSONWriter()
+    FieldValue.list(ids).write(to: &writer)
+    check(statement.bind(writer.string, at: parameter))
+  }
+
+  /// Binds a value that belongs to `kind`; a null coordinate takes two columns.
+  mutating func encode(_ value: FieldValue, kind: FieldKind) {
+    if kind == .coordinate && value.isNull && statement != nil { return encodeNullCoordinate() }
+    if kind == .double, case .int(let number) = value { return encode(Double(number)) }
+    encode(value)
+  }
+
+  private mutating func check(_ code: Int32) {
+    if code != SQLITE_OK && resultCode == SQLITE_OK { resultCode = code }
+    parameter += 1
+  }
+}

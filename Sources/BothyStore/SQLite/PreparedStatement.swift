@@ -1,0 +1,82 @@
+package import Foundation
+package import GRDB
+internal import GRDBSQLite
+
+/// A kept GRDB statement with direct binds and steps.
+///
+/// Rows written by `step` are not seen by GRDB's own observers; the store gives notice itself, once a
+/// transaction. Used on the connection's own queue only.
+package struct PreparedStatement {
+  private let owner: Statement
+  package let pointer: OpaquePointer
+
+  /// Takes the statement for `sql` from the connection's cache, preparing it the first time.
+  package init(_ sql: String, in database: Database) throws {
+    owner = try database.cachedStatement(sql: sql)
+    pointer = owner.sqliteStatement
+    sqlite3_reset(pointer)
+    sqlite3_clear_bindings(pointer)
+  }
+
+  /// Steps once. True when there is a row, false when the statement is done.
+  package func step() throws -> Bool {
+    switch sqlite3_step(pointer) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw failure()
+    }
+  }
+
+  /// Runs a statement that returns no rows, then resets it for the next binds.
+  package func run() throws {
+    let code = sqlite3_step(pointer)
+    if code == SQLITE_DONE || code == SQLITE_ROW {
+      sqlite3_reset(pointer)
+      return
+    }
+    throw failure()
+  }
+
+  package func reset() { sqlite3_reset(pointer) }
+
+  package func clearBindings() { sqlite3_clear_bindings(pointer) }
+
+  package func bind(_ text: String?, at parameter: Int32) {
+    if let text { _ = pointer.bind(text, at: parameter) } else { sqlite3_bind_null(pointer, parameter) }
+  }
+
+  package func bind(_ number: Int64?, at parameter: Int32) {
+    if let number { sqlite3_bind_int64(pointer, parameter, number) } else { sqlite3_bind_null(pointer, parameter) }
+  }
+
+  package func bind(_ data: Data, at parameter: Int32) { _ = pointer.bind(data, at: parameter) }
+
+  package func bind(_ value: FieldValue, at parameter: Int32) {
+    var encoder = FieldEncoder(binding: pointer, from: parameter)
+    encoder.encode(value)
+  }
+
+  package func text(at column: Int32) -> String? { pointer.text(at: column) }
+
+  package func int(at column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
+
+  package func double(at column: Int32) -> Double { sqlite3_column_double(pointer, column) }
+
+  package func data(at column: Int32) -> Data { pointer.data(at: column) }
+
+  package func isNull(at column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
+
+  /// Resets the statement and describes why the last step failed.
+  func failure() -> DatabaseError {
+    let connection = sqlite3_db_handle(pointer)
+    let code = sqlite3_extended_errcode(connection)
+    let message = sqlite3_errmsg(connection).map { String(cString: $0) }
+    sqlite3_reset(pointer)
+    return DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+  }
+}
+
+extension Database {
+  /// The number of rows that the last insert, update or delete changed.
+  package var changedRows: Int { Int(sqlite3_changes(sqliteConnection)) }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import GRDB
+
+/// The one place where SQLite's result codes become sentences.
+extension StoreError {
+  /// Wraps an error of the database at `path`; a `StoreError` passes through.
+  package init(_ error: any Error, path: String) {
+    if let known = error as? StoreError {
+      self = known
+      return
+    }
+    if error is CancellationError {
+      self = StoreError(.cancelled, "The operation was cancelled; nothing was changed.", underlying: error)
+      return
+    }
+    guard let failure = error as? DatabaseError else {
+      self = StoreError(.database, "The store at \(path) failed: \(error)", underlying: error)
+      return
+    }
+    let (code, message) = Self.sentence(for: failure, path: path)
+    self = StoreError(code, message, underlying: failure)
+  }
+
+  private static func sentence(for failure: DatabaseError, path: String) -> (Code, String) {
+    switch failure.resultCode {
+    case .SQLITE_FULL:
+      (.diskFull, "The disk is full, so nothing was written to \(path). Free some space and try again.")
+    case .SQLITE_IOERR where failure.message?.contains("disk I/O") == true && isDiskFull(path):
+      (.diskFull, "The disk is full, so nothing was written to \(path). Free some space and try again.")
+    case .SQLITE_NOTADB:
+      (
+        .notADatabase,
+        "\(path) is not a SQLite database. Choose another path; the file was left as it is."
+      )
+    case .SQLITE_CORRUPT:
+      (
+        .corrupt,
+        "The database \(path) is damaged: \(failure.message ?? "no detail"). "
+          + "Run `bothy doctor` on it, or restore a backup; the file was left as it is."
+      )
+    case .SQLITE_CANTOPEN:
+      (.cannotOpen, "The database \(path) can't be opened. Check that its folder exists and may be written.")
+    case .SQLITE_READONLY, .SQLITE_PERM:
+      (.readOnly, "The database \(path) may not be written. Check the permissions of the file and its folder.")
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      (.busy, "Another process keeps the database \(path) locked. Try again when it is done.")
+    case .SQLITE_INTERRUPT:
+      (.cancelled, "The operation was cancelled; nothing was changed.")
+    case .SQLITE_TOOBIG:
+      (.invalidValue, "A value is larger than SQLite can store (1 GB). Keep it in a blob instead.")
+    case .SQLITE_CONSTRAINT:
+      (.uniqueViolation, constraintSentence(failure))
+    default:
+      (.database, "The database \(path) failed: \(failure.message ?? failure.resultCode.description).")
+    }
+  }
+
+  /// SQLite names the columns as `UNIQUE constraint failed: Todo.title`.
+  private static func constraintSentence(_ failure: DatabaseError) -> String {
+    let message = failure.message ?? ""
+    guard let colon = message.range(of: "constraint failed: ") else { return "A constraint failed: \(message)." }
+    return "Another record has the same value of the unique field \(message[colon.upperBound...])."
+  }
+
+  private static func isDiskFull(_ path: String) -> Bool {
+    let folder = (path as NSString).deletingLastPathComponent
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder)  // unknown: not full
+    guard let free = attributes?[.systemFreeSize] as? Int64 else { return false }
+    return free < 1 << 20
+  }
+}

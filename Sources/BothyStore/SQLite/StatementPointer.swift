@@ -1,0 +1,45 @@
+internal import Foundation
+internal import GRDBSQLite
+
+/// Direct binds and column reads on a prepared statement: the hot path under every record.
+///
+/// The pointer belongs to a GRDB `Statement`, which the caller keeps alive while it is used.
+extension OpaquePointer {
+  /// SQLite copies the bytes before the call returns (`SQLITE_TRANSIENT`).
+  private static var transient: sqlite3_destructor_type {
+    unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+  }
+
+  func bind(_ text: String, at parameter: Int32) -> Int32 {
+    var text = text
+    return text.withUTF8 { utf8 in
+      utf8.withMemoryRebound(to: CChar.self) { characters in
+        guard let start = characters.baseAddress else {
+          return sqlite3_bind_text(self, parameter, "", 0, Self.transient)
+        }
+        return sqlite3_bind_text64(
+          self, parameter, start, UInt64(characters.count), Self.transient, UInt8(SQLITE_UTF8))
+      }
+    }
+  }
+
+  func bind(_ data: Data, at parameter: Int32) -> Int32 {
+    data.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress, !bytes.isEmpty else {
+        return sqlite3_bind_zeroblob(self, parameter, 0)
+      }
+      return sqlite3_bind_blob64(self, parameter, start, UInt64(bytes.count), Self.transient)
+    }
+  }
+
+  func text(at column: Int32) -> String? {
+    guard let start = sqlite3_column_text(self, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(self, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  func data(at column: Int32) -> Data {
+    guard let start = sqlite3_column_blob(self, column) else { return Data() }
+    return Data(bytes: start, count: Int(sqlite3_column_bytes(self, column)))
+  }
+}

@@ -1,0 +1,85 @@
+/// The table of one type: its columns and the texts of the statements that read and write it.
+///
+/// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`,
+/// `_version` and `_extra`. All tables are STRICT, so a column never holds a value of another type.
+package struct TypeTable: Sendable {
+  package let schema: TypeSchema
+  /// The position among the store's types.
+  package let index: Int
+  /// The quoted table name.
+  package let name: String
+  /// The number of columns that hold fields.
+  package let fieldColumnCount: Int32
+  /// Field positions in the order of their names' UTF-8 bytes: the order of canonical JSON.
+  package let canonicalOrder: [Int]
+  /// Position and first parameter (or column) of each field by name.
+  package let positions: [String: Int]
+  package let firstColumn: [Int32]
+
+  package let insertSQL: String
+  package let updateSQL: String
+  package let deleteSQL: String
+  package let selectByIDSQL: String
+  package let selectSQL: String
+  package let existsSQL: String
+  /// Writes a whole row as the server has it; synced types only.
+  package let putSQL: String
+
+  init(_ schema: TypeSchema, index: Int) {
+    self.schema = schema
+    self.index = index
+    let table = schema.name.quotedIdentifier
+    name = table
+    let columns = schema.fields.flatMap(\.columns).map(\.quotedIdentifier)
+    fieldColumnCount = Int32(columns.count)
+    canonicalOrder = schema.fields.indices.sorted {
+      schema.fields[$0].name.utf8.lexicographicallyPrecedes(schema.fields[$1].name.utf8)
+    }
+    positions = Dictionary(uniqueKeysWithValues: schema.fields.enumerated().map { ($1.name, $0) })
+    var next: Int32 = 1
+    firstColumn = schema.fields.map { field in
+      defer { next += Int32(field.columns.count) }
+      return next
+    }
+    let system = schema.isSynced ? ["_container", "_version", "_extra"] : []
+    let inserted = ["_id"] + columns + (schema.isSynced ? ["_container"] : [])
+    insertSQL = Self.insert(into: table, inserted)
+    let assignments = columns.map { "\($0) = ?" }.joined(separator: ", ")
+    updateSQL =
+      columns.isEmpty
+      ? "UPDATE \(table) SET _id = _id WHERE _id = ?" : "UPDATE \(table) SET \(assignments) WHERE _id = ?"
+    deleteSQL = "DELETE FROM \(table) WHERE _id = ?"
+    let all = (["_id"] + columns + system).joined(separator: ", ")
+    selectSQL = "SELECT \(all) FROM \(table)"
+    selectByIDSQL = "SELECT \(all) FROM \(table) WHERE _id = ?"
+    existsSQL = "SELECT 1 FROM \(table) WHERE _id = ?"
+    let replaced = (columns + system).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    putSQL =
+      Self.insert(into: table, ["_id"] + columns + system) + " ON CONFLICT(_id) DO UPDATE SET \(replaced)"
+  }
+
+  private static func insert(into table: String, _ columns: [String]) -> String {
+    let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+    return "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
+  }
+
+  /// The first column after the fields: `_container` of synced types.
+  package var systemColumn: Int32 { fieldColumnCount + 1 }
+}
+
+extension String {
+  /// The name as an SQL identifier.
+  package var quotedIdentifier: String { "\"" + replacing("\"", with: "\"\"") + "\"" }
+}
+
+extension FieldKind {
+  /// The SQLite column type of a STRICT table.
+  var columnType: String {
+    switch self {
+    case .bool, .int, .date: "INTEGER"
+    case .double, .coordinate: "REAL"
+    case .text, .uuid, .json, .blob, .reference, .references: "TEXT"
+    case .data: "BLOB"
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// The tables of an open store, by position and by name. Immutable, shared by all its connections.
+package struct Catalog: Sendable {
+  package let schema: Schema
+  package let tables: [TypeTable]
+  /// The reference fields that point at each table: what its delete rules look through.
+  package let incoming: [[Incoming]]
+  private let positions: [String: Int]
+
+  package struct Incoming: Sendable {
+    package let table: Int
+    package let field: Int
+    package let rule: FieldKind.DeleteRule
+    package let isList: Bool
+  }
+
+  package init(_ schema: Schema) {
+    self.schema = schema
+    let tables = schema.types.enumerated().map { TypeTable($1, index: $0) }
+    self.tables = tables
+    positions = Dictionary(uniqueKeysWithValues: tables.map { ($0.schema.name, $0.index) })
+    var incoming: [[Incoming]] = Array(repeating: [], count: tables.count)
+    for table in tables {
+      for (index, field) in table.schema.fields.enumerated() {
+        guard let (type, rule) = field.kind.target, let target = positions[type] else { continue }
+        var isList = false
+        if case .references = field.kind { isList = true }
+        incoming[target].append(Incoming(table: table.index, field: index, rule: rule, isList: isList))
+      }
+    }
+    self.incoming = incoming
+  }
+
+  /// Throws `StoreError` `.unknownType` naming the types there are.
+  package func table(_ type: String) throws(StoreError) -> TypeTable {
+    guard let position = positions[type] else {
+      let known = tables.map(\.schema.name).sorted().joined(separator: ", ")
+      throw StoreError(.unknownType, "There is no type '\(type)' in this store. Known: \(known).")
+    }
+    return tables[position]
+  }
+
+  package func tableIfKnown(_ type: String) -> TypeTable? { positions[type].map { tables[$0] } }
+}

@@ -1,0 +1,183 @@
+extension Schema {
+  /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional",
+  /// "default", "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete"}], "synced",
+  /// "writeMode", "permissions"}]}`. Unknown members are errors, so that a misspelt option is not ignored.
+  ///
+  /// Throws `StoreError` with code `.invalidSchema`; the message names the type, the field and the remedy.
+  public init(json text: some ContiguousBytesSource) throws(StoreError) {
+    let document: JSONValue
+    do { document = try JSONValue(parsing: text) } catch {
+      throw .invalidSchema("The schema is not JSON. \(error)")
+    }
+    let members = try Self.members(document, of: "The schema", allowed: ["version", "types"])
+    guard let version = (members["version"] ?? 1).intValue, version >= 1 else {
+      throw .invalidSchema("The schema's 'version' must be a whole number from 1.")
+    }
+    guard let list = members["types"]?.arrayValue else {
+      throw .invalidSchema("The schema needs 'types', a list of objects.")
+    }
+    var types: [TypeSchema] = []
+    for entry in list { types.append(try Self.type(entry)) }
+    self.init(version: Int(version), types: types)
+    try validate()
+  }
+
+  /// The document that `init(json:)` reads, canonical.
+  public var json: JSONValue {
+    .object(["version": .int(Int64(version)), "types": .array(types.map(\.json))])
+  }
+
+  private static func members(
+    _ value: JSONValue, of what: String, allowed: Set<String>
+  ) throws(StoreError) -> [String: JSONValue] {
+    guard let members = value.objectValue else { throw .invalidSchema("\(what) must be an object.") }
+    if let unknown = members.keys.filter({ !allowed.contains($0) }).sorted().first {
+      throw .invalidSchema(
+        "\(what) has the unknown member '\(unknown)'. Known: \(allowed.sorted().joined(separator: ", ")).")
+    }
+    return members
+  }
+
+  private static func type(_ value: JSONValue) throws(StoreError) -> TypeSchema {
+    let members = try members(
+      value, of: "A type", allowed: ["name", "fields", "synced", "writeMode", "permissions"])
+    guard let name = members["name"]?.stringValue else { throw .invalidSchema("A type needs a 'name'.") }
+    guard let list = (members["fields"] ?? []).arrayValue else {
+      throw .invalidSchema("The 'fields' of \(name) must be a list.")
+    }
+    var type = TypeSchema(name, fields: [])
+    for entry in list { type.fields.append(try field(entry, of: name)) }
+    type.isSynced = try flag(members["synced"], "synced", of: name) ?? true
+    if let mode = members["writeMode"] {
+      type.writeMode = try choice(mode, "writeMode", of: name)
+    }
+    if let permissions = members["permissions"] {
+      type.permissions = try Permissions(json: permissions, of: name)
+    }
+    return type
+  }
+
+  private static func field(_ value: JSONValue, of type: String) throws(StoreError) -> FieldSchema {
+    let members = try members(
+      value, of: "A field of \(type)",
+      allowed: [
+        "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "sensitive", "to",
+        "onDelete",
+      ])
+    guard let name = members["name"]?.stringValue else {
+      throw .invalidSchema("A field of \(type) needs a 'name'.")
+    }
+    let place = "\(type).\(name)"
+    var field = FieldSchema(name, try kind(members, place))
+    field.isOptional = try flag(members["optional"], "optional", of: place) ?? false
+    field.isIndexed = try flag(members["indexed"], "indexed", of: place) ?? false
+    field.isUnique = try flag(members["unique"], "unique", of: place) ?? false
+    field.isFullText = try flag(members["fullText"], "fullText", of: place) ?? false
+    field.isSensitive = try flag(members["sensitive"], "sensitive", of: place) ?? false
+    if let rule = members["merge"] { field.merge = try choice(rule, "merge", of: place) }
+    if let value = members["default"], !value.isNull {
+      do { field.defaultValue = try FieldValue(json: value, kind: field.kind) } catch {
+        throw .invalidSchema("The default of \(place) does not fit. \(error)")
+      }
+    }
+    return field
+  }
+
+  private static func kind(_ members: [String: JSONValue], _ place: String) throws(StoreError) -> FieldKind {
+    guard let name = members["type"]?.stringValue else { throw .invalidSchema("\(place) needs a 'type'.") }
+    let plain: [FieldKind] = [
+      .bool, .int, .double, .text, .date, .uuid, .data, .coordinate, .json, .blob,
+    ]
+    if let kind = plain.first(where: { $0.name == name }) { return kind }
+    guard name == "reference" || name == "references" else {
+      throw .invalidSchema(
+        "\(place) has the unknown type '\(name)'. Known: "
+          + (plain.map(\.name) + ["reference", "references"]).joined(separator: ", ") + ".")
+    }
+    guard let target = members["to"]?.stringValue else {
+      throw .invalidSchema("\(place) is a reference and needs 'to', the name of a type.")
+    }
+    let rule: FieldKind.DeleteRule = try members["onDelete"].map { value throws(StoreError) in
+      try choice(value, "onDelete", of: place)
+    } ?? .nullify
+    return name == "reference" ? .reference(to: target, onDelete: rule) : .references(to: target, onDelete: rule)
+  }
+
+  private static func flag(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError) -> Bool? {
+    guard let value else { return nil }
+    guard let flag = value.boolValue else {
+      throw .invalidSchema("'\(name)' of \(place) must be true or false.")
+    }
+    return flag
+  }
+
+  fileprivate static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    _ value: JSONValue, _ name: String, of place: String
+  ) throws(StoreError) -> Choice {
+    guard let text = value.stringValue, let choice = Choice(rawValue: text) else {
+      let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw .invalidSchema("'\(name)' of \(place) must be one of: \(known).")
+    }
+    return choice
+  }
+}
+
+extension Permissions {
+  fileprivate init(json: JSONValue, of type: String) throws(StoreError) {
+    self.init()
+    guard let members = json.objectValue else {
+      throw .invalidSchema("The 'permissions' of \(type) must be an object.")
+    }
+    for (action, value) in members {
+      let access: Access = try Schema.choice(value, action, of: "the permissions of \(type)")
+      switch action {
+      case "create": create = access
+      case "read": read = access
+      case "update": update = access
+      case "delete": delete = access
+      default:
+        throw .invalidSchema("\(type) has permissions for '\(action)'. Known: create, read, update, delete.")
+      }
+    }
+  }
+
+  fileprivate var json: JSONValue {
+    [
+      "create": .string(create.rawValue), "read": .string(read.rawValue), "update": .string(update.rawValue),
+      "delete": .string(delete.rawValue),
+    ]
+  }
+}
+
+extension TypeSchema {
+  /// The type's part of the schema document, with options at their defaults left out.
+  public var json: JSONValue {
+    var members: [String: JSONValue] = ["name": .string(name), "fields": .array(fields.map(\.json))]
+    if !isSynced { members["synced"] = false }
+    if writeMode != .offlineCapable { members["writeMode"] = .string(writeMode.rawValue) }
+    if let permissions { members["permissions"] = permissions.json }
+    return .object(members)
+  }
+}
+
+extension FieldSchema {
+  fileprivate var json: JSONValue {
+    var members: [String: JSONValue] = ["name": .string(name), "type": .string(kind.name)]
+    if let target = kind.target {
+      members["to"] = .string(target.type)
+      members["onDelete"] = .string(target.onDelete.rawValue)
+    }
+    if isOptional { members["optional"] = true }
+    if isIndexed { members["indexed"] = true }
+    if isUnique { members["unique"] = true }
+    if isFullText { members["fullText"] = true }
+    if isSensitive { members["sensitive"] = true }
+    if merge != .server { members["merge"] = .string(merge.rawValue) }
+    if let defaultValue {
+      var writer = JSONWriter()
+      defaultValue.write(to: &writer)
+      members["default"] = try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
+    }
+    return .object(members)
+  }
+}

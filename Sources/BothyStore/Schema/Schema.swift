@@ -1,0 +1,99 @@
+/// All declared types of a store, with the version that the app gave them.
+public struct Schema: Sendable, Hashable {
+  /// Rises when the app changes its types; a file of a higher version is refused.
+  public var version: Int
+  public var types: [TypeSchema]
+
+  public init(version: Int = 1, types: [TypeSchema]) {
+    self.version = version
+    self.types = types
+  }
+
+  /// From the entity types of an app.
+  public init(version: Int = 1, _ entities: any Entity.Type...) {
+    self.init(version: version, types: entities.map { $0.schema })
+  }
+
+  public subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
+
+  /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options.
+  /// Throws `StoreError` with code `.invalidSchema` naming the type and field.
+  public func validate() throws(StoreError) {
+    var names: Set<String> = []
+    for type in types {
+      try Self.check(name: type.name, of: "type")
+      guard names.insert(type.name.lowercased()).inserted else {
+        throw .invalidSchema("The type '\(type.name)' is declared twice. Type names differ by more than case.")
+      }
+      try validate(type)
+    }
+  }
+
+  private func validate(_ type: TypeSchema) throws(StoreError) {
+    var columns: Set<String> = []
+    for field in type.fields {
+      try Self.check(name: field.name, of: "field of \(type.name)")
+      for column in field.columns where !columns.insert(column.lowercased()).inserted {
+        throw .invalidSchema("\(type.name) has two fields that need the column '\(column)'.")
+      }
+      try validate(field, of: type)
+    }
+  }
+
+  private func validate(_ field: FieldSchema, of type: TypeSchema) throws(StoreError) {
+    let place = "\(type.name).\(field.name)"
+    if field.name == "id" {
+      throw .invalidSchema("\(place) is reserved: every record has an id of its own. Remove the field.")
+    }
+    if let target = field.kind.target {
+      guard self[target.type] != nil else {
+        throw .invalidSchema("\(place) refers to the type '\(target.type)', which is not declared.")
+      }
+      if case .reference(_, .nullify) = field.kind, !field.isOptional {
+        throw .invalidSchema("\(place) must be optional, because its delete rule is 'nullify'.")
+      }
+    }
+    if field.isFullText && field.kind != .text {
+      throw .invalidSchema("\(place) can't be in the full-text index: it is not a string.")
+    }
+    if field.kind == .coordinate && field.isUnique {
+      throw .invalidSchema("\(place) can't be unique: it is a coordinate.")
+    }
+    if let value = field.defaultValue, !value.fits(field) {
+      throw .invalidSchema("The default of \(place) is not \(field.kind.phrase).")
+    }
+  }
+
+  /// Names are identifiers: a letter or `_`, then letters, digits or `_`, at most 64 bytes; a leading `_`
+  /// belongs to Bothy.
+  private static func check(name: String, of what: String) throws(StoreError) {
+    let isIdentifier =
+      name.utf8.count <= 64
+      && name.utf8.enumerated().allSatisfy { index, byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): index > 0
+        default: false
+        }
+      }
+    guard isIdentifier, !name.isEmpty, !name.lowercased().hasPrefix("bothy") else {
+      throw .invalidSchema(
+        "'\(name)' can't be the name of a \(what): use a letter, then letters, digits or '_', "
+          + "at most 64, not starting with 'bothy'.")
+    }
+  }
+}
+
+extension FieldValue {
+  /// Whether the value may stand in `field`: of its kind, or null where it is optional.
+  public func fits(_ field: FieldSchema) -> Bool {
+    switch (self, field.kind) {
+    case (.null, _): field.isOptional
+    case (.bool, .bool), (.int, .int), (.double, .double), (.int, .double), (.text, .text), (.text, .uuid),
+      (.date, .date), (.data, .data), (.coordinate, .coordinate), (.json, .json), (.json, .blob),
+      (.text, .reference), (.list, .references):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// One declared type of record: its name, its fields, and whether it is synced.
+public struct TypeSchema: Sendable, Hashable {
+  public var name: String
+  public var fields: [FieldSchema]
+  /// Whether records of the type are exchanged with the server or stay on this device.
+  public var isSynced: Bool
+  public var writeMode: WriteMode
+  /// Who may do what on the server; nil means every authenticated principal may do everything.
+  public var permissions: Permissions?
+
+  public enum WriteMode: String, Sendable, Hashable, CaseIterable {
+    /// Written locally first or at once on the server, as the save policy says.
+    case offlineCapable
+    /// Written on the server only; without a network the write fails and nothing is queued.
+    case remoteOnly
+  }
+
+  public init(
+    _ name: String, fields: [FieldSchema], synced: Bool = true, writeMode: WriteMode = .offlineCapable,
+    permissions: Permissions? = nil
+  ) {
+    self.name = name
+    self.fields = fields
+    isSynced = synced
+    self.writeMode = writeMode
+    self.permissions = permissions
+  }
+
+  /// The position of the field called `name` in `fields`; linear in the number of fields.
+  public func index(of name: String) -> Int? { fields.firstIndex { $0.name == name } }
+
+  public subscript(_ name: String) -> FieldSchema? { fields.first { $0.name == name } }
+
+  /// Whether any field is part of the full-text index.
+  public var hasFullText: Bool { fields.contains(where: \.isFullText) }
+}
+
+/// Who may do what with the records of a type, on the server.
+public struct Permissions: Sendable, Hashable {
+  public enum Access: String, Sendable, Hashable, CaseIterable {
+    case anyone, authenticated, owner, shared, nobody
+  }
+
+  public var create: Access
+  public var read: Access
+  public var update: Access
+  public var delete: Access
+
+  public init(
+    create: Access = .authenticated, read: Access = .authenticated, update: Access = .authenticated,
+    delete: Access = .authenticated
+  ) {
+    self.create = create
+    self.read = read
+    self.update = update
+    self.delete = delete
+  }
+}

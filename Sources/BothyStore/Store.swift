@@ -1,0 +1,87 @@
+import Foundation
+import GRDB
+import Logging
+
+/// The truth on this device: typed records in one SQLite file. Knows nothing of a network.
+///
+/// A store may be used from any thread. Writes run one after another on the writer's thread; reads see the
+/// last committed state and never wait for a write (SQLite's write-ahead log). Several processes may open the
+/// same file.
+public final class Store: Sendable {
+  /// Where the file is; `:memory:` for a store in memory.
+  public let path: String
+  package let catalog: Catalog
+  package let connections: Connections
+  package let options: StoreOptions
+  let recorder: (any ChangeRecorder)?
+  let notices = CommitNotices()
+
+  public var schema: Schema { catalog.schema }
+
+  /// Opens the file at `path`, making it if there is none, and brings it to `schema`: additive changes by
+  /// themselves, others by `migrations`, all in one transaction.
+  ///
+  /// Throws `StoreError`; whatever it throws, an existing file is as it was.
+  public convenience init(
+    at path: String, schema: Schema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
+  ) throws {
+    try self.init(at: path, schema: schema, migrations: migrations, options: options, recorder: nil)
+  }
+
+  /// A store in memory, for tests and previews; gone when it is released.
+  public convenience init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
+    try self.init(at: nil, schema: schema, migrations: [], options: options, recorder: nil)
+  }
+
+  /// Opens an existing file with the schema it carries. Throws `.cannotOpen` if there is none.
+  public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
+    try self.init(
+      at: path, schema: Self.storedSchema(at: path), migrations: [], options: options, recorder: nil)
+  }
+
+  /// Opens a file, or memory when `path` is nil, with a recorder of changes.
+  package init(
+    at path: String?, schema: Schema, migrations: [Migration], options: StoreOptions,
+    recorder: (any ChangeRecorder)?
+  ) throws {
+    try schema.validate()
+    self.path = path ?? ":memory:"
+    self.options = options
+    self.recorder = recorder
+    catalog = Catalog(schema)
+    connections = try path.map { path throws(StoreError) in try Connections(path: path, options: options) }
+      ?? Connections(inMemory: options)
+    do {
+      try connections.writer.write { database in
+        for statement in recorder?.tables ?? [] { try database.execute(sql: statement) }
+        try Migrator(database: database, recorder: recorder)
+          .migrate(to: schema, steps: migrations, path: self.path)
+      }
+    } catch {
+      throw StoreError(error, path: self.path)
+    }
+  }
+
+  /// The schema that the file at `path` carries.
+  package static func storedSchema(at path: String) throws -> Schema {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw StoreError(.cannotOpen, "There is no database at \(path). Create one with `bothy db create`.")
+    }
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      guard let schema = try queue.read({ try SchemaInstaller.stored(in: $0) }) else {
+        throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
+      }
+      return schema
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Closes the file. Later calls throw. Releasing the store does the same.
+  public func close() throws {
+    do { try connections.close() } catch { throw StoreError(error, path: path) }
+  }
+}

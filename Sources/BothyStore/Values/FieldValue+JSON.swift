@@ -1,0 +1,99 @@
+import Foundation
+
+extension FieldValue {
+  /// Reads a value of `kind` from JSON.
+  ///
+  /// Dates are accepted as integer milliseconds or RFC 3339 text. `null` is accepted for any kind; whether a
+  /// field may be null is the schema's question, not this method's.
+  /// Throws `FieldValueError` when the JSON is of another type, `JSONError` when it is malformed.
+  public init(from reader: inout JSONReader, kind: FieldKind) throws {
+    let found = try reader.peek()
+    if found == .null {
+      _ = try reader.nextIsNull()
+      self = .null
+      return
+    }
+    switch (kind, found) {
+    case (.bool, .bool): self = .bool(try reader.bool())
+    case (.int, .number): self = .int(try Self.whole(&reader, kind))
+    case (.double, .number): self = .double(try reader.double())
+    case (.text, .string), (.reference, .string): self = .text(try reader.string())
+    case (.uuid, .string): self = try Self.uuid(try reader.string())
+    case (.date, .number): self = .date(try Self.whole(&reader, kind))
+    case (.date, .string): self = try Self.date(try reader.string())
+    case (.data, .string): self = try Self.data(try reader.string())
+    case (.coordinate, .object):
+      self = .coordinate(try Coordinate(json: JSONValue(from: &reader)))
+    case (.references, .array):
+      var ids: [String] = []
+      try reader.array { ids.append(try $0.string()) }
+      self = .list(ids)
+    case (.json, _): self = .json(try JSONValue(from: &reader).canonicalText)
+    case (.blob, .object): self = .json(try JSONValue(from: &reader).canonicalText)
+    default: throw FieldValueError(expected: kind, found: "\(found)")
+    }
+  }
+
+  /// Converts a parsed JSON value to a value of `kind`. Throws `FieldValueError`.
+  public init(json: JSONValue, kind: FieldKind) throws {
+    var writer = JSONWriter()
+    json.write(to: &writer)
+    self = try JSONReader.read(writer.bytes) { try FieldValue(from: &$0, kind: kind) }
+  }
+
+  /// Guesses the kind from the JSON alone, for records of types that no schema describes: whole numbers become
+  /// `.int`, other numbers `.double`, strings `.text`, arrays and objects `.json`.
+  public init(guessing json: JSONValue) {
+    switch json {
+    case .null: self = .null
+    case .bool(let flag): self = .bool(flag)
+    case .int(let number): self = .int(number)
+    case .double(let number): self = .double(number)
+    case .string(let text): self = .text(text)
+    case .array, .object: self = .json(json.canonicalText)
+    }
+  }
+
+  private static func whole(_ reader: inout JSONReader, _ kind: FieldKind) throws -> Int64 {
+    switch try reader.number() {
+    case .int(let number): return number
+    case .double(let number):
+      guard let exact = Int64(exactly: number) else {
+        throw FieldValueError(expected: kind, found: "\(number)")
+      }
+      return exact
+    }
+  }
+
+  private static func uuid(_ text: String) throws -> FieldValue {
+    guard let uuid = UUID(uuidString: text) else { throw FieldValueError(expected: .uuid, found: "'\(text)'") }
+    return .text(uuid.uuidString.lowercased())
+  }
+
+  private static func date(_ text: String) throws -> FieldValue {
+    guard let date = Timestamp(rfc3339: text) else {
+      throw FieldValueError(expected: .date, found: "'\(text)'")
+    }
+    return .date(date.milliseconds)
+  }
+
+  private static func data(_ text: String) throws -> FieldValue {
+    guard let data = Data(base64Encoded: text) else {
+      throw FieldValueError(expected: .data, found: "text that is not base64")
+    }
+    return .data(data)
+  }
+}
+
+/// A value that does not fit the kind of the field it is meant for.
+public struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertible {
+  public var expected: FieldKind
+  public var found: String
+
+  public init(expected: FieldKind, found: String) {
+    self.expected = expected
+    self.found = found
+  }
+
+  public var description: String { "Expected \(expected.phrase), found \(found)." }
+}

@@ -1,0 +1,61 @@
+public import struct Foundation.Data
+
+/// The value of one field of one record, for code that has no Swift type for the record: tools, the wire,
+/// dynamic queries.
+///
+/// UUIDs, references and the raw text of enums are `.text`; lists of references are `.list`; `Codable` and
+/// `Blob` values are `.json`, holding canonical JSON text.
+public enum FieldValue: Sendable, Hashable {
+  case null
+  case bool(Bool)
+  case int(Int64)
+  case double(Double)
+  case text(String)
+  /// Milliseconds since 1970-01-01T00:00:00Z, negative before.
+  case date(Int64)
+  case data(Data)
+  case coordinate(Coordinate)
+  /// Canonical JSON text (see `JSONValue.canonicalText`).
+  case json(String)
+  /// Ids of records, in order.
+  case list([String])
+
+  public var isNull: Bool { self == .null }
+
+  /// The text of a `.text` value.
+  public var text: String? {
+    guard case .text(let text) = self else { return nil }
+    return text
+  }
+}
+
+extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByNilLiteral
+{
+  public init(stringLiteral value: String) { self = .text(value) }
+  public init(integerLiteral value: Int64) { self = .int(value) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(nilLiteral: ()) { self = .null }
+}
+
+extension FieldValue {
+  /// Writes the value as JSON: dates as integer milliseconds, data as base64 (RFC 4648 section 4),
+  /// coordinates as `{"lat":…,"lon":…}`.
+  public func write(to writer: inout JSONWriter) {
+    switch self {
+    case .null: writer.null()
+    case .bool(let flag): writer.value(flag)
+    case .int(let number), .date(let number): writer.value(number)
+    case .double(let number): writer.value(number)
+    case .text(let text): writer.value(text)
+    case .data(let data): writer.value(data.base64EncodedString())
+    case .coordinate(let coordinate): coordinate.write(to: &writer)
+    case .json(let text): writer.raw(text)
+    case .list(let ids):
+      writer.beginArray()
+      for id in ids { writer.value(id) }
+      writer.endArray()
+    }
+  }
+}

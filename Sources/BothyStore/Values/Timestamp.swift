@@ -1,0 +1,138 @@
+public import struct Foundation.Date
+
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z, negative before: what is stored and sent.
+///
+/// Calendar conversions follow the proleptic Gregorian calendar by the day-count algorithm of
+/// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"; text follows RFC 3339.
+public struct Timestamp: Sendable, Hashable, Comparable {
+  public var milliseconds: Int64
+
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  /// The nearest millisecond. Dates beyond the range of 64 bits are clamped.
+  public init(_ date: Date) {
+    let exact = (date.timeIntervalSince1970 * 1000).rounded()
+    milliseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
+  }
+
+  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+  public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
+
+  /// Reads `2026-12-01`, `2026-12-01T08:30:00Z` and the like with a fraction and an offset.
+  /// A date alone is midnight UTC. Nil when the text is anything else or the day does not exist.
+  public init?(rfc3339 text: String) {
+    var scanner = Scanner(text)
+    guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
+      let day = scanner.number(2), (1...12).contains(month), day >= 1,
+      day <= Self.days(in: month, year)
+    else { return nil }
+    var milliseconds = Self.dayNumber(year, month, day) * 86_400_000
+    if !scanner.atEnd {
+      guard scanner.take("T") || scanner.take("t") || scanner.take(" "), let time = scanner.timeOfDay(),
+        let offset = scanner.offset(), scanner.atEnd
+      else { return nil }
+      milliseconds += time - offset
+    }
+    self.milliseconds = milliseconds
+  }
+
+  /// `2026-12-01T08:30:00.000Z`.
+  public var rfc3339: String {
+    let day = milliseconds.flooredDivision(by: 86_400_000)
+    let rest = milliseconds - day * 86_400_000
+    let (year, month, dayOfMonth) = Self.civil(from: day)
+    func pad(_ number: Int64, _ width: Int) -> String {
+      let digits = String(number.magnitude)
+      return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return pad(year, 4) + "-" + pad(month, 2) + "-" + pad(dayOfMonth, 2) + "T" + pad(rest / 3_600_000, 2)
+      + ":" + pad(rest / 60_000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
+  }
+
+  private static func days(in month: Int64, _ year: Int64) -> Int64 {
+    switch month {
+    case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let era = shifted.flooredDivision(by: 400)
+    let yearOfEra = shifted - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
+  private static func civil(from dayNumber: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = dayNumber + 719_468
+    let era = shifted.flooredDivision(by: 146_097)
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+  }
+
+  private struct Scanner {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    var atEnd: Bool { position == bytes.count }
+
+    mutating func take(_ character: Character) -> Bool {
+      guard position < bytes.count, bytes[position] == character.asciiValue else { return false }
+      position += 1
+      return true
+    }
+
+    mutating func number(_ width: Int) -> Int64? {
+      guard position + width <= bytes.count else { return nil }
+      var value: Int64 = 0
+      for byte in bytes[position..<position + width] {
+        guard byte >= 0x30, byte <= 0x39 else { return nil }
+        value = value * 10 + Int64(byte - 0x30)
+      }
+      position += width
+      return value
+    }
+
+    mutating func timeOfDay() -> Int64? {
+      guard let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60 else { return nil }
+      var time = hour * 3_600_000 + minute * 60_000
+      guard take(":") else { return time }
+      guard let second = number(2), second <= 60 else { return nil }
+      time += second * 1000
+      guard take(".") else { return time }
+      var scale: Int64 = 100
+      guard let first = number(1) else { return nil }
+      time += first * scale
+      while let digit = number(1) {
+        scale /= 10
+        time += digit * scale
+      }
+      return time
+    }
+
+    /// The offset from UTC in milliseconds; text without one is taken as UTC.
+    mutating func offset() -> Int64? {
+      if atEnd || take("Z") || take("z") { return 0 }
+      let sign: Int64 = take("-") ? -1 : take("+") ? 1 : 0
+      guard sign != 0, let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60 else {
+        return nil
+      }
+      return sign * (hour * 3_600_000 + minute * 60_000)
+    }
+  }
+}
+
+extension Int64 {
+  fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
+    self / divisor - (self % divisor < 0 ? 1 : 0)
+  }
+}

@@ -1,0 +1,22 @@
+package import GRDB
+
+/// The seam to whoever must know of every write in the transaction that makes it: the outbox.
+///
+/// The store calls `record` inside the write transaction, in the order of the writes: at its end, and before
+/// that whenever a thousand changes have gathered, so that memory stays bounded. A throw rolls everything back.
+/// Writes whose origin is `.remote` are not recorded.
+package protocol ChangeRecorder: Sendable {
+  /// SQL that makes the recorder's own tables, each statement safe to run again.
+  var tables: [String] { get }
+  func record(_ changes: [Change], in transaction: WriteTransaction) throws
+  /// Carries a declared migration step into what was recorded.
+  func migrate(_ step: Migration.Step, in database: Database) throws
+}
+
+/// Who makes a change.
+public enum WriteOrigin: Sendable, Hashable {
+  /// The app, on this device: recorded, to be sent.
+  case app
+  /// A server's answer: applied, not recorded.
+  case remote
+}

@@ -1,0 +1,78 @@
+/// Unique fields of synced types and the index of list references: what a write does besides its own row.
+extension WriteTransaction {
+  func clearReference(_ clearing: DeletionPlan.Clearing) throws {
+    var value = FieldValue.null
+    if clearing.isList, case .list(let ids)? = try record(clearing.owner)?[clearing.field] {
+      value = .list(ids.filter { $0 != clearing.target })
+    }
+    try update(clearing.owner, fields: [clearing.field: value])
+  }
+
+  /// Unique fields of synced types have no unique index; the app's own writes are checked here.
+  func checkUnique(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
+    guard table.schema.isSynced else { return }
+    for (field, value) in zip(table.schema.fields, values) where field.isUnique && !value.isNull {
+      let select = try PreparedStatement(
+        "SELECT _id FROM \(table.name) WHERE \(field.name.quotedIdentifier) = ? AND _id <> ? LIMIT 1",
+        in: database)
+      select.bind(value, at: 1)
+      select.bind(id, at: 2)
+      defer { select.reset() }
+      if try select.step() {
+        throw StoreError(
+          .uniqueViolation,
+          "Another \(table.schema.name) ('\(select.text(at: 0) ?? "")') has the same '\(field.name)', "
+            + "which is unique. Change that one first, or choose another value.")
+      }
+    }
+  }
+
+  func link(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
+    guard table.hasListReferences else { return }
+    for (field, value) in zip(table.schema.fields, values) {
+      guard case .references(let target, _) = field.kind, case .list(let ids) = value else { continue }
+      let insert = try PreparedStatement("INSERT OR IGNORE INTO bothy_link VALUES (?, ?, ?, ?, ?)", in: database)
+      for targetID in ids {
+        insert.bind(target, at: 1)
+        insert.bind(targetID, at: 2)
+        insert.bind(table.schema.name, at: 3)
+        insert.bind(field.name, at: 4)
+        insert.bind(id, at: 5)
+        try insert.run()
+      }
+    }
+  }
+
+  func unlink(_ table: TypeTable, id: String) throws {
+    guard table.hasListReferences, let row = try row(table, id: id) else { return }
+    for (field, value) in zip(table.schema.fields, row.values) {
+      guard case .references(let target, _) = field.kind, case .list(let ids) = value else { continue }
+      let delete = try PreparedStatement(
+        """
+        DELETE FROM bothy_link WHERE target_type = ? AND target = ? AND owner_type = ? AND field = ? AND owner = ?
+        """, in: database)
+      for targetID in ids {
+        delete.bind(target, at: 1)
+        delete.bind(targetID, at: 2)
+        delete.bind(table.schema.name, at: 3)
+        delete.bind(field.name, at: 4)
+        delete.bind(id, at: 5)
+        try delete.run()
+      }
+    }
+  }
+}
+
+extension TypeTable {
+  /// Whether a field is a list of references, which is indexed beside the table.
+  package var hasListReferences: Bool {
+    schema.fields.contains { field in
+      if case .references = field.kind { true } else { false }
+    }
+  }
+
+  /// Whether a write has more to do than its row and its outbox entry.
+  var hasSideWork: Bool {
+    hasListReferences || (schema.isSynced && schema.fields.contains(where: \.isUnique))
+  }
+}

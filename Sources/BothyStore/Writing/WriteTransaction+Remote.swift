@@ -1,0 +1,39 @@
+/// Writes that come from a server: whole rows as the server has them, outside the rules for the app's writes.
+extension WriteTransaction {
+  /// Writes a row as the server has it, new or over the old one.
+  package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws {
+    let put = try statement(.put, table)
+    put.bind(id, at: 1)
+    var encoder = FieldEncoder(binding: put.pointer, from: 2)
+    for (field, value) in zip(table.schema.fields, row.values) { encoder.encode(value, kind: field.kind) }
+    let next = encoder.nextParameter
+    put.bind(row.container == table.schema.name ? nil : row.container, at: next)
+    put.bind(row.version, at: next + 1)
+    put.bind(row.unknownFields, at: next + 2)
+    try put.run()
+    if table.hasListReferences {
+      try unlink(table, id: id)
+      try link(table, id: id, row.values)
+    }
+    touch(table, id)
+  }
+
+  /// Removes a row with no regard to delete rules: the server has applied its own. False if there was none.
+  @discardableResult
+  package func evict(_ table: TypeTable, id: String) throws -> Bool {
+    if table.hasListReferences { try unlink(table, id: id) }
+    let delete = try statement(.delete, table)
+    delete.bind(id, at: 1)
+    try delete.run()
+    touch(table, id)
+    return database.changedRows > 0
+  }
+
+  /// Sets the version of a row without touching its fields.
+  package func setVersion(_ version: String, _ table: TypeTable, id: String) throws {
+    let update = try PreparedStatement("UPDATE \(table.name) SET _version = ? WHERE _id = ?", in: database)
+    update.bind(version, at: 1)
+    update.bind(id, at: 2)
+    try update.run()
+  }
+}

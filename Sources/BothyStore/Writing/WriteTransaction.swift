@@ -1,0 +1,204 @@
+package import GRDB
+
+/// One transaction that changes the store: all of it is committed, or none.
+///
+/// Reads through it see its own writes. Lives inside the closure it is given to, on the writer's thread.
+public final class WriteTransaction: ReadTransaction {
+  package let origin: WriteOrigin
+  private let recorder: (any ChangeRecorder)?
+  private var changes: [Change] = []
+  private(set) var touched: TouchedRecords
+
+  package init(
+    _ database: Database, _ catalog: Catalog, origin: WriteOrigin, recorder: (any ChangeRecorder)?
+  ) {
+    self.origin = origin
+    self.recorder = origin == .app ? recorder : nil
+    touched = TouchedRecords(tableCount: catalog.tables.count)
+    super.init(database, catalog)
+  }
+
+  /// Adds a new record. Throws `StoreError` `.alreadyExists` if the id is taken.
+  /// Costs one row, and one row of the outbox for synced types.
+  public func insert<E: Entity>(_ entity: E, in container: String? = nil) throws {
+    let table = try catalog.table(E.typeName)
+    guard table.hasSideWork else {
+      return try insert(table, id: entity.id, container: container) { entity.encode(to: &$0) }
+    }
+    var values = FieldEncoder(gathering: table.schema.fields.count)
+    entity.encode(to: &values)
+    try insert(table, id: entity.id, container: container, values: values.values)
+  }
+
+  /// Replaces the fields of a record. Throws `StoreError` `.notFound` if there is none.
+  /// Costs one row, read and written; nothing when no field differs and the type is synced.
+  public func update<E: Entity>(_ entity: E) throws {
+    let table = try catalog.table(E.typeName)
+    guard table.schema.isSynced || table.hasSideWork else {
+      return try replace(table, id: entity.id) { entity.encode(to: &$0) }
+    }
+    var values = FieldEncoder(gathering: table.schema.fields.count)
+    entity.encode(to: &values)
+    try update(table, id: entity.id, values: values.values)
+  }
+
+  /// Inserts the record, or updates it if there is one with its id.
+  public func save<E: Entity>(_ entity: E, in container: String? = nil) throws {
+    if try exists(RecordID(type: E.typeName, id: entity.id)) {
+      try update(entity)
+    } else {
+      try insert(entity, in: container)
+    }
+  }
+
+  /// Reads, changes and writes one record. Throws `.notFound` if there is none.
+  @discardableResult
+  public func update<E: Entity>(_ type: E.Type, id: String, _ change: (inout E) throws -> Void) throws -> E {
+    guard var entity = try fetch(type, id: id) else { throw Self.notFound(RecordID(type: E.typeName, id: id)) }
+    try change(&entity)
+    try update(entity)
+    return entity
+  }
+
+  /// Deletes a record; false if there was none. References to it follow their delete rules, each record so
+  /// changed counting as a change of its own.
+  @discardableResult
+  public func delete<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
+    try delete(RecordID(type: E.typeName, id: id))
+  }
+
+  /// Deletes a record of any type; false if there was none.
+  @discardableResult
+  public func delete(_ id: RecordID) throws -> Bool {
+    let table = try catalog.table(id.type)
+    if catalog.incoming[table.index].isEmpty { return try remove(id, table) }
+    guard try exists(id) else { return false }
+    let plan = try DeletionPlan(of: id, in: self)
+    for clearing in plan.clearings { try clearReference(clearing) }
+    for doomed in plan.deletions { _ = try remove(doomed, catalog.table(doomed.type)) }
+    return true
+  }
+
+  /// Adds a new record of any type: defaults are filled in, then every field is checked against the schema.
+  /// Throws `.unknownField`, `.invalidValue` or `.alreadyExists`.
+  public func insert(_ record: Record) throws {
+    let table = try catalog.table(record.type)
+    let values = try table.checkedValues(record)
+    try insert(table, id: record.id, container: record.container, values: values)
+  }
+
+  /// Changes the named fields of a record of any type; null clears one. Throws `.notFound`, `.unknownField` or
+  /// `.invalidValue`.
+  @discardableResult
+  public func update(_ id: RecordID, fields: [String: FieldValue]) throws -> Record {
+    let table = try catalog.table(id.type)
+    guard var row = try row(table, id: id.id) else { throw Self.notFound(id) }
+    for (name, value) in fields {
+      guard let position = table.positions[name] else { throw table.unknownField(name) }
+      row.values[position] = try table.checked(value, for: position)
+    }
+    try update(table, id: id.id, values: row.values)
+    return Record(id: id.id, row, table)
+  }
+
+  private func insert(_ table: TypeTable, id: String, container: String?, values: [FieldValue]) throws {
+    if table.hasSideWork { try checkUnique(table, id: id, values) }
+    try insert(table, id: id, container: container) { encoder in
+      for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
+    }
+    if table.hasListReferences { try link(table, id: id, values) }
+  }
+
+  private func insert(_ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void) throws {
+    let insert = try statement(.insert, table)
+    insert.bind(id, at: 1)
+    var encoder = FieldEncoder(binding: insert.pointer, from: 2)
+    encode(&encoder)
+    if table.schema.isSynced {
+      insert.bind(container == table.schema.name ? nil : container, at: encoder.nextParameter)
+    }
+    do { try insert.run() } catch let error as DatabaseError
+      where error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
+    {
+      throw StoreError(
+        .alreadyExists,
+        "\(table.schema.name) already has a record '\(id)'. Use `save` or `update` to change it.",
+        underlying: error)
+    }
+    changed(.insert, table, id, before: nil)
+    try flushIfFull()
+  }
+
+  private func update(_ table: TypeTable, id: String, values: [FieldValue]) throws {
+    guard let before = try row(table, id: id) else {
+      throw Self.notFound(RecordID(type: table.schema.name, id: id))
+    }
+    if before.values == values { return }
+    if table.hasSideWork {
+      try checkUnique(table, id: id, values)
+      try unlink(table, id: id)
+      try link(table, id: id, values)
+    }
+    let update = try statement(.update, table)
+    var encoder = FieldEncoder(binding: update.pointer, from: 1)
+    for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
+    update.bind(id, at: encoder.nextParameter)
+    try update.run()
+    changed(.update, table, id, before: before)
+    try flushIfFull()
+  }
+
+  private func replace(_ table: TypeTable, id: String, _ encode: (inout FieldEncoder) -> Void) throws {
+    let update = try statement(.update, table)
+    var encoder = FieldEncoder(binding: update.pointer, from: 1)
+    encode(&encoder)
+    update.bind(id, at: encoder.nextParameter)
+    try update.run()
+    guard database.changedRows > 0 else { throw Self.notFound(RecordID(type: table.schema.name, id: id)) }
+    touched.insert(table.index, id)
+  }
+
+  /// Removes one row, with no regard to what refers to it.
+  private func remove(_ id: RecordID, _ table: TypeTable) throws -> Bool {
+    var before: StoredRow?
+    if table.schema.isSynced {
+      before = try row(table, id: id.id)
+      guard before != nil else { return false }
+    }
+    if table.hasListReferences { try unlink(table, id: id.id) }
+    let delete = try statement(.delete, table)
+    delete.bind(id.id, at: 1)
+    try delete.run()
+    guard database.changedRows > 0 else { return false }
+    changed(.delete, table, id.id, before: before)
+    try flushIfFull()
+    return true
+  }
+
+  // MARK: what is told to the recorder and the observers
+
+  private func changed(_ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?) {
+    touched.insert(table.index, id)
+    if recorder != nil && table.schema.isSynced {
+      changes.append(Change(kind: kind, table: table.index, id: id, before: before))
+    }
+  }
+
+  private func flushIfFull() throws {
+    if changes.count >= 1000 { try flush() }
+  }
+
+  /// Hands the gathered changes to the recorder.
+  package func flush() throws {
+    guard !changes.isEmpty, let recorder else { return }
+    try recorder.record(changes, in: self)
+    changes.removeAll(keepingCapacity: true)
+  }
+
+  /// Tells observers of a record that was changed by other means than the methods above.
+  package func touch(_ table: TypeTable, _ id: String) { touched.insert(table.index, id) }
+
+  static func notFound(_ id: RecordID) -> StoreError {
+    StoreError(.notFound, "There is no record \(id). Use `insert` or `save` to create it.")
+  }
+}
