@@ -1,0 +1,30 @@
+public import BothyStore
+
+/// The fields of one record as the server has them: one canonical JSON object, kept as bytes.
+///
+/// The same bytes are stored by the server, sent, staged on the device and hashed for digests, so a record is
+/// parsed only where its fields are needed. Members are sorted by name, nulls are left out.
+public struct FieldsDocument: Sendable, Hashable {
+  public private(set) var bytes: [UInt8]
+
+  public static let empty = FieldsDocument(canonical: Array("{}".utf8))
+
+  /// Takes bytes that are canonical already: from a ledger, or from a peer that is trusted to send such.
+  public init(canonical bytes: [UInt8]) { self.bytes = bytes }
+
+  /// From members in any order; nulls are dropped.
+  public init(_ members: [String: JSONValue]) {
+    var writer = JSONWriter(reserving: 64 * members.count)
+    JSONValue.object(members.filter { !$0.value.isNull }).write(to: &writer)
+    bytes = writer.bytes
+  }
+
+  /// Parses the members. Throws `JSONError` when the bytes are no JSON object.
+  public func members() throws -> [String: JSONValue] {
+    var members: [String: JSONValue] = [:]
+    try JSONReader.read(bytes) { reader in
+      try reader.object { name, reader in members[name] = try JSONValue(from: &reader) }
+    }
+    return members
+  }
+}

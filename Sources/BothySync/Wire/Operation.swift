@@ -1,0 +1,122 @@
+public import BothyStore
+
+/// One conditional change that a device asks the server to make.
+///
+/// Its `id` is fixed before the first send and reused on every retry: the server applies an operation once and
+/// answers a repetition with the first outcome.
+public struct Operation: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable, CaseIterable { case insert, update, delete }
+
+  public var id: String
+  public var kind: Kind
+  public var record: RecordID
+  /// The container of a new record; nil means the type's own.
+  public var container: String?
+  /// The version that the change was made against; nil for a record that the server has never acknowledged.
+  public var base: String?
+  /// The fields to set. A null clears the field.
+  public var fields: [String: JSONValue]
+  /// When the user made the change, in milliseconds, corrected to the server's clock; nil lets the server say.
+  public var modified: Int64?
+
+  public init(
+    id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
+    fields: [String: JSONValue] = [:], modified: Int64? = nil
+  ) {
+    self.id = id
+    self.kind = kind
+    self.record = record
+    self.container = container
+    self.base = base
+    self.fields = fields
+    self.modified = modified
+  }
+}
+
+extension Operation {
+  /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?}`: set fields
+  /// in `fields`, cleared ones by name in `cleared`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("id")
+    writer.value(id)
+    writer.key("kind")
+    writer.value(kind.rawValue)
+    writer.key("type")
+    writer.value(record.type)
+    writer.key("record")
+    writer.value(record.id)
+    if let container {
+      writer.key("container")
+      writer.value(container)
+    }
+    if let base {
+      writer.key("base")
+      writer.value(base)
+    }
+    if let modified {
+      writer.key("modified")
+      writer.value(modified)
+    }
+    if kind != .delete { writeFields(to: &writer) }
+    writer.endObject()
+  }
+
+  private func writeFields(to writer: inout JSONWriter) {
+    writer.key("fields")
+    writer.raw(FieldsDocument(fields).bytes)
+    let cleared = fields.filter { $0.value.isNull }.keys.sorted()
+    if !cleared.isEmpty {
+      writer.key("cleared")
+      writer.beginArray()
+      for name in cleared { writer.value(name) }
+      writer.endArray()
+    }
+  }
+
+  /// Reads what `write` writes. Throws `JSONError` for a missing or unknown member or kind.
+  public init(from reader: inout JSONReader) throws {
+    var members = Members()
+    try reader.object { name, reader in try members.read(name, &reader) }
+    guard let id = members.id, let kind = members.kind, let type = members.type, let record = members.record
+    else {
+      throw JSONError(reason: "an operation needs 'id', 'kind', 'type' and 'record'", offset: reader.offset)
+    }
+    for name in members.cleared { members.fields[name] = .null }
+    self.init(
+      id: id, kind: kind, record: RecordID(type: type, id: record), container: members.container,
+      base: members.base, fields: members.fields, modified: members.modified)
+  }
+
+  private struct Members {
+    var id: String?
+    var kind: Kind?
+    var type: String?
+    var record: String?
+    var container: String?
+    var base: String?
+    var modified: Int64?
+    var fields: [String: JSONValue] = [:]
+    var cleared: [String] = []
+
+    mutating func read(_ name: String, _ reader: inout JSONReader) throws {
+      switch name {
+      case "id": id = try reader.string()
+      case "kind":
+        let text = try reader.string()
+        guard let known = Kind(rawValue: text) else {
+          throw JSONError(reason: "'\(text)' is no kind of operation", offset: reader.offset)
+        }
+        kind = known
+      case "type": type = try reader.string()
+      case "record": record = try reader.string()
+      case "container": container = try reader.nextIsNull() ? nil : reader.string()
+      case "base": base = try reader.nextIsNull() ? nil : reader.string()
+      case "modified": modified = try reader.nextIsNull() ? nil : reader.int()
+      case "fields": try reader.object { fields[$0] = try JSONValue(from: &$1) }
+      case "cleared": try reader.array { cleared.append(try $0.string()) }
+      default: throw JSONError(reason: "an operation has no member '\(name)'", offset: reader.offset)
+      }
+    }
+  }
+}

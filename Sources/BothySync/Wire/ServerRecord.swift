@@ -1,0 +1,94 @@
+public import BothyStore
+
+/// A record as the server has it: what pulls bring, what conflicts show, what ledgers keep.
+public struct ServerRecord: Sendable, Hashable {
+  public var id: RecordID
+  public var container: String
+  /// The opaque stamp of the last change. Bothy's own server gives its change position in decimal digits.
+  public var version: String
+  /// When the record was last edited, in milliseconds since 1970: the editor's server-corrected time, never
+  /// later than the server's own at that moment.
+  public var modified: Int64
+  /// The principal that created the record, where the server knows one.
+  public var owner: String?
+  /// True for a tombstone: the record was deleted at `version`; `fields` is empty.
+  public var isDeleted: Bool
+  public var fields: FieldsDocument
+
+  public init(
+    id: RecordID, container: String? = nil, version: String, modified: Int64, owner: String? = nil,
+    isDeleted: Bool = false, fields: FieldsDocument = .empty
+  ) {
+    self.id = id
+    self.container = container ?? id.type
+    self.version = version
+    self.modified = modified
+    self.owner = owner
+    self.isDeleted = isDeleted
+    self.fields = fields
+  }
+}
+
+extension ServerRecord {
+  /// Writes `{"type","id","container","version","modified","owner"?,"deleted"?,"fields"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("type")
+    writer.value(id.type)
+    writer.key("id")
+    writer.value(id.id)
+    writer.key("container")
+    writer.value(container)
+    writer.key("version")
+    writer.value(version)
+    writer.key("modified")
+    writer.value(modified)
+    if let owner {
+      writer.key("owner")
+      writer.value(owner)
+    }
+    if isDeleted {
+      writer.key("deleted")
+      writer.value(true)
+    } else {
+      writer.key("fields")
+      writer.raw(fields.bytes)
+    }
+    writer.endObject()
+  }
+
+  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  public init(from reader: inout JSONReader) throws {
+    var type: String?
+    var id: String?
+    var container: String?
+    var version: String?
+    var modified: Int64 = 0
+    var owner: String?
+    var isDeleted = false
+    var fields = FieldsDocument.empty
+    try reader.object { name, reader in
+      switch name {
+      case "type": type = try reader.string()
+      case "id": id = try reader.string()
+      case "container": container = try reader.string()
+      case "version": version = try reader.string()
+      case "modified": modified = try reader.int()
+      case "owner": owner = try reader.nextIsNull() ? nil : reader.string()
+      case "deleted": isDeleted = try reader.bool()
+      case "fields":
+        guard try reader.peek() == .object else {
+          throw JSONError(reason: "'fields' must be an object", offset: reader.offset)
+        }
+        fields = FieldsDocument(canonical: try reader.rawValue())
+      default: try reader.skip()
+      }
+    }
+    guard let type, let id, let version else {
+      throw JSONError(reason: "a record needs 'type', 'id' and 'version'", offset: reader.offset)
+    }
+    self.init(
+      id: RecordID(type: type, id: id), container: container, version: version, modified: modified,
+      owner: owner, isDeleted: isDeleted, fields: fields)
+  }
+}

@@ -1,0 +1,143 @@
+public import BothyStore
+
+/// What one exchange brings back: an outcome for each operation, and a page of changes for each pull.
+public struct SyncResponse: Sendable, Hashable {
+  public var outcomes: [Outcome]
+  public var pages: [Page]
+  /// The server's clock, in milliseconds since 1970.
+  public var serverTime: Int64
+
+  /// Changes of one scope, in position order.
+  public struct Page: Sendable, Hashable {
+    public var scope: PullScope
+    public var changes: [ServerRecord]
+    /// Records that left the scope or that the principal may no longer see; not deletions.
+    public var outOfScope: [RecordID]
+    /// Where the next pull goes on.
+    public var cursor: String
+    /// Whether there is more now.
+    public var more: Bool
+    /// The cursor that was sent could not be used (another epoch, below the tombstone floor, other rights):
+    /// this page starts a complete snapshot of the scope.
+    public var reset: Bool
+
+    public init(
+      scope: PullScope, changes: [ServerRecord] = [], outOfScope: [RecordID] = [], cursor: String,
+      more: Bool = false, reset: Bool = false
+    ) {
+      self.scope = scope
+      self.changes = changes
+      self.outOfScope = outOfScope
+      self.cursor = cursor
+      self.more = more
+      self.reset = reset
+    }
+  }
+
+  public init(outcomes: [Outcome] = [], pages: [Page] = [], serverTime: Int64) {
+    self.outcomes = outcomes
+    self.pages = pages
+    self.serverTime = serverTime
+  }
+}
+
+extension SyncResponse {
+  /// The response as JSON, UTF-8.
+  public func encoded() -> [UInt8] {
+    var writer = JSONWriter(reserving: 256 + pages.reduce(0) { $0 + $1.changes.count } * 300)
+    writer.beginObject()
+    writer.key("serverTime")
+    writer.value(serverTime)
+    writer.key("outcomes")
+    writer.beginArray()
+    for outcome in outcomes { outcome.write(to: &writer) }
+    writer.endArray()
+    writer.key("pages")
+    writer.beginArray()
+    for page in pages { page.write(to: &writer) }
+    writer.endArray()
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// Parses a response; unknown members are skipped, so that a newer server can say more. Throws `JSONError`.
+  public init(decoding bytes: some ContiguousBytesSource) throws {
+    var response = SyncResponse(serverTime: 0)
+    try JSONReader.read(bytes) { reader in
+      try reader.object { name, reader in
+        switch name {
+        case "serverTime": response.serverTime = try reader.int()
+        case "outcomes": try reader.array { response.outcomes.append(try Outcome(from: &$0)) }
+        case "pages": try reader.array { response.pages.append(try Page(from: &$0)) }
+        default: try reader.skip()
+        }
+      }
+    }
+    self = response
+  }
+}
+
+extension SyncResponse.Page {
+  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"changes","outOfScope"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    scope.writeMembers(to: &writer)
+    writer.key("cursor")
+    writer.value(cursor)
+    if more {
+      writer.key("more")
+      writer.value(true)
+    }
+    if reset {
+      writer.key("reset")
+      writer.value(true)
+    }
+    writer.key("changes")
+    writer.beginArray()
+    for change in changes { change.write(to: &writer) }
+    writer.endArray()
+    if !outOfScope.isEmpty {
+      writer.key("outOfScope")
+      writer.beginArray()
+      for id in outOfScope {
+        writer.beginObject()
+        writer.key("type")
+        writer.value(id.type)
+        writer.key("id")
+        writer.value(id.id)
+        writer.endObject()
+      }
+      writer.endArray()
+    }
+    writer.endObject()
+  }
+
+  public init(from reader: inout JSONReader) throws {
+    var page = SyncResponse.Page(scope: PullScope(container: ""), cursor: "")
+    try reader.object { name, reader in
+      switch name {
+      case "container": page.scope.container = try reader.string()
+      case "children": page.scope.includesChildren = try reader.bool()
+      case "cursor": page.cursor = try reader.string()
+      case "more": page.more = try reader.bool()
+      case "reset": page.reset = try reader.bool()
+      case "changes": try reader.array { page.changes.append(try ServerRecord(from: &$0)) }
+      case "outOfScope": try reader.array { page.outOfScope.append(try Self.recordID(&$0)) }
+      default: try reader.skip()
+      }
+    }
+    self = page
+  }
+
+  private static func recordID(_ reader: inout JSONReader) throws -> RecordID {
+    var id = RecordID(type: "", id: "")
+    try reader.object { name, reader in
+      switch name {
+      case "type": id.type = try reader.string()
+      case "id": id.id = try reader.string()
+      default: try reader.skip()
+      }
+    }
+    return id
+  }
+}
