@@ -49,6 +49,9 @@ package struct PreparedStatement {
     if let number { sqlite3_bind_int64(pointer, parameter, number) } else { sqlite3_bind_null(pointer, parameter) }
   }
 
+  /// Binds bytes that are UTF-8 text.
+  package func bind(utf8 bytes: [UInt8], at parameter: Int32) { _ = pointer.bind(utf8: bytes, at: parameter) }
+
   package func bind(_ data: Data, at parameter: Int32) { _ = pointer.bind(data, at: parameter) }
 
   package func bind(_ value: FieldValue, at parameter: Int32) {
@@ -57,6 +60,9 @@ package struct PreparedStatement {
   }
 
   package func text(at column: Int32) -> String? { pointer.text(at: column) }
+
+  /// The bytes of a text column.
+  package func bytes(at column: Int32) -> [UInt8] { pointer.bytes(at: column) }
 
   package func int(at column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 

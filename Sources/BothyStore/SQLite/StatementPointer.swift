@@ -23,6 +23,14 @@ extension OpaquePointer {
     }
   }
 
+  func bind(utf8 bytes: [UInt8], at parameter: Int32) -> Int32 {
+    bytes.withUnsafeBytes { buffer in
+      sqlite3_bind_text64(
+        self, parameter, buffer.bindMemory(to: CChar.self).baseAddress, UInt64(buffer.count), Self.transient,
+        UInt8(SQLITE_UTF8))
+    }
+  }
+
   func bind(_ data: Data, at parameter: Int32) -> Int32 {
     data.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress, !bytes.isEmpty else {
@@ -36,6 +44,11 @@ extension OpaquePointer {
     guard let start = sqlite3_column_text(self, column) else { return nil }
     let count = Int(sqlite3_column_bytes(self, column))
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  func bytes(at column: Int32) -> [UInt8] {
+    guard let start = sqlite3_column_text(self, column) else { return [] }
+    return Array(UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column))))
   }
 
   func data(at column: Int32) -> Data {

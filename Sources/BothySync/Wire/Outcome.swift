@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// What became of one operation on the server.
 public struct Outcome: Sendable, Hashable {

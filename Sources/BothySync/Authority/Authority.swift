@@ -1,0 +1,155 @@
+import BothyStore
+
+/// The server's rule with no HTTP around it: who may do what, what is applied, what is a conflict, what a device
+/// is told. The same code runs behind `bothy serve` and inside tests.
+///
+/// Each call is one transaction on the ledger.
+public struct Authority: Sendable {
+  public let ledger: any Ledger
+  public var rules: AuthorityRules
+  /// The server's clock, in milliseconds since 1970.
+  let now: @Sendable () -> Int64
+
+  public init(ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), now: @escaping @Sendable () -> Int64) {
+    self.ledger = ledger
+    self.rules = rules
+    self.now = now
+  }
+
+  /// Answers one exchange: first the operations in their order, then a page for each pull, in one transaction.
+  ///
+  /// An operation whose id was seen before is not applied again; its first outcome is given. Throws
+  /// `AuthorityError` for a request that is refused as a whole, the ledger's errors otherwise; either way nothing
+  /// was changed.
+  public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
+    try check(request)
+    let now = now()
+    if request.operations.isEmpty && request.oldestOpen == nil {
+      return try await ledger.read(space: space) { ledger in
+        SyncResponse(pages: try pages(request, principal, ledger, leavingOut: []), serverTime: now)
+      }
+    }
+    return try await ledger.write(space: space) { ledger in
+      var response = SyncResponse(serverTime: now)
+      var told: Set<Int64> = []
+      response.outcomes = try apply(request, principal, now, ledger, told: &told)
+      if let oldest = request.oldestOpen { try ledger.forget(device: request.device, before: oldest) }
+      response.pages = try pages(request, principal, ledger, leavingOut: told)
+      return response
+    }
+  }
+
+  private func check(_ request: SyncRequest) throws {
+    guard request.schemaVersion >= rules.minimumSchemaVersion else {
+      throw AuthorityError(
+        .updateRequired,
+        "This server needs schema version \(rules.minimumSchemaVersion); the app has \(request.schemaVersion). "
+          + "Update the app; its pending changes stay on the device until then.")
+    }
+    guard request.operations.count <= rules.operationLimit else {
+      throw AuthorityError(
+        .tooManyOperations,
+        "\(request.operations.count) operations in one request; this server takes \(rules.operationLimit).")
+    }
+    guard Set(request.operations.map(\.id)).count == request.operations.count else {
+      throw AuthorityError(.badRequest, "Two operations of the request have the same id.")
+    }
+    guard request.operations.allSatisfy({ (1...128).contains($0.id.utf8.count) }) else {
+      throw AuthorityError(.badRequest, "An operation's id has 1 to 128 bytes.")
+    }
+    for pull in request.pulls {
+      if let token = pull.cursor, Cursor(token: token) == nil {
+        throw AuthorityError(
+          .badCursor, "'\(token)' is no cursor of this server. Pull without a cursor to start over.")
+      }
+    }
+  }
+
+  // MARK: operations
+
+  /// Everything is read before and written after the decisions: three round trips to the ledger whatever the
+  /// number of operations.
+  private func apply(
+    _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction,
+    told: inout Set<Int64>
+  ) throws -> [Outcome] {
+    let known = try ledger.outcomes(device: request.device, operations: request.operations.map(\.id))
+    let fresh = request.operations.filter { known[$0.id] == nil }
+    var batch = OperationBatch(
+      judgement: Judgement(rules: rules, principal: principal, now: now), head: ledger.head,
+      records: try ledger.records(fresh.map(\.record) + batchReferences(fresh)))
+    var outcomes: [Outcome] = []
+    outcomes.reserveCapacity(request.operations.count)
+    for operation in request.operations {
+      if let verdict = known[operation.id] {
+        outcomes.append(Outcome(operation: operation.id, Self.repeated(verdict, &told)))
+      } else {
+        outcomes.append(Outcome(operation: operation.id, try batch.apply(operation)))
+      }
+    }
+    try ledger.put(batch.written)
+    try ledger.remember(outcomes.filter { known[$0.operation] == nil && $0.isFinal }, device: request.device)
+    told.formUnion(batch.written.map(\.position))
+    return outcomes
+  }
+
+  private func batchReferences(_ operations: [Operation]) -> [RecordID] {
+    guard rules.checksReferences else { return [] }
+    return operations.flatMap { rules.references(in: $0.fields, of: $0.record.type) }
+  }
+
+  private static func repeated(_ verdict: Outcome.Verdict, _ told: inout Set<Int64>) -> Outcome.Verdict {
+    guard case .applied(let version, let modified, let record) = verdict else { return verdict }
+    if let position = Int64(version) { told.insert(position) }
+    return .duplicate(version: version, modified: modified, record: record)
+  }
+
+  // MARK: pages
+
+  private func pages(
+    _ request: SyncRequest, _ principal: Principal, _ ledger: any LedgerSnapshot, leavingOut told: Set<Int64>
+  ) throws -> [SyncResponse.Page] {
+    var left = max(1, min(request.limit, rules.pageLimit))
+    return try request.pulls.map { pull in
+      let page = try page(pull, principal, ledger, limit: left, leavingOut: told)
+      left = max(1, left - page.changes.count)
+      return page
+    }
+  }
+
+  private func page(
+    _ pull: SyncRequest.Pull, _ principal: Principal, _ ledger: any LedgerSnapshot, limit: Int,
+    leavingOut told: Set<Int64>
+  ) throws -> SyncResponse.Page {
+    let mark = Cursor.mark(pull.scope, principal, rules)
+    var start: Int64 = 0
+    var reset = pull.cursor == nil
+    if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
+      let isUsable =
+        cursor.epoch == ledger.epoch && cursor.scopeMark == mark && cursor.position >= ledger.floor
+        && cursor.position <= ledger.head
+      if isUsable { start = cursor.position } else { reset = true }
+    }
+    let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
+    let more = found.count > limit
+    let page = found.prefix(limit)
+    let position = more ? page.last?.position ?? start : ledger.head
+    let changes = page.filter { entry in
+      !(told.contains(entry.position) && !reset) && !(reset && entry.record.isDeleted)
+        && rules.shows(entry.record, to: principal)
+    }
+    return SyncResponse.Page(
+      scope: pull.scope, changes: changes.map(\.record),
+      cursor: Cursor(epoch: ledger.epoch, position: position, scopeMark: mark).token, more: more, reset: reset)
+  }
+}
+
+extension Outcome {
+  /// Whether the outcome is remembered: a conflict or a wait is decided anew when the operation comes again.
+  fileprivate var isFinal: Bool {
+    switch verdict {
+    case .applied, .duplicate, .rejected: true
+    case .conflict, .waiting: false
+    }
+  }
+}

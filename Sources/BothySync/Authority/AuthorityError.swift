@@ -1,0 +1,26 @@
+/// Why the authority refused a whole request; nothing of it was carried out.
+public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Code: String, Sendable, Hashable {
+    /// A cursor that this server did not give out.
+    case badCursor
+    /// More operations than `AuthorityRules.operationLimit`.
+    case tooManyOperations
+    /// Two operations with the same id, or another malformed request.
+    case badRequest
+    /// The device's schema version is below the minimum: the app must be updated.
+    case updateRequired
+    case unknownType
+    case invalidQuery
+    case forbidden
+  }
+
+  public var code: Code
+  public var message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message }
+}

@@ -1,0 +1,110 @@
+public import BothyStore
+
+/// What a server accepts, beyond what the sync rules say: schema, permissions, limits.
+public struct AuthorityRules: Sendable {
+  /// When given, records are checked against it; when nil, any type and field is kept as it comes.
+  public var schema: Schema?
+  /// Whether a reference to a record that the space has not is refused. Needs a schema.
+  public var checksReferences: Bool
+  /// The most operations in one request.
+  public var operationLimit: Int
+  /// The most changes in the pages of one answer.
+  public var pageLimit: Int
+  /// The most bytes of one record's fields.
+  public var recordSizeLimit: Int
+  /// Devices whose schema version is lower are told to update; their operations are refused.
+  public var minimumSchemaVersion: Int
+
+  public init(
+    schema: Schema? = nil, checksReferences: Bool = false, operationLimit: Int = 1000, pageLimit: Int = 5000,
+    recordSizeLimit: Int = 1 << 20, minimumSchemaVersion: Int = 0
+  ) {
+    self.schema = schema
+    self.checksReferences = checksReferences
+    self.operationLimit = operationLimit
+    self.pageLimit = pageLimit
+    self.recordSizeLimit = recordSizeLimit
+    self.minimumSchemaVersion = minimumSchemaVersion
+  }
+}
+
+/// The actions that permissions speak of.
+enum AccessAction { case create, read, update, delete }
+
+extension AuthorityRules {
+  /// Whether `principal` may do `action` to a record of `type` owned by `owner`. Pure.
+  ///
+  /// `shared` admits the owner; sharing with others is not part of this version of the rules.
+  func allows(_ action: AccessAction, _ type: String, _ principal: Principal, owner: String?) -> Bool {
+    guard let permissions = schema?[type]?.permissions else { return true }
+    let access: Permissions.Access =
+      switch action {
+      case .create: permissions.create
+      case .read: permissions.read
+      case .update: permissions.update
+      case .delete: permissions.delete
+      }
+    switch access {
+    case .anyone: return true
+    case .authenticated: return principal.name != nil
+    case .owner, .shared:
+      guard let name = principal.name else { return false }
+      return action == .create || owner == name
+    case .nobody: return false
+    }
+  }
+
+  /// Whether the principal may see the record. Tombstones of records it could see stay visible to it.
+  func shows(_ record: ServerRecord, to principal: Principal) -> Bool {
+    allows(.read, record.id.type, principal, owner: record.owner)
+  }
+
+  /// Checks and completes the fields of a record. Returns nil when they are in order.
+  func problem(with fields: [String: JSONValue], of type: String) -> Rejection? {
+    guard let schema else { return nil }
+    guard let declared = schema[type] else {
+      return Rejection(code: "unknownType", message: "The server's schema has no type '\(type)'.")
+    }
+    var errors: [Rejection.FieldError] = []
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+      guard let field = declared[name] else {
+        errors.append(.init(field: name, code: "unknown", message: "\(type) has no field '\(name)'."))
+        continue
+      }
+      if value.isNull { continue }
+      do { _ = try FieldValue(json: value, kind: field.kind) } catch {
+        errors.append(.init(field: name, code: "invalid", message: "\(error)"))
+      }
+    }
+    for field in declared.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
+      errors.append(.init(field: field.name, code: "required", message: "\(type).\(field.name) is required."))
+    }
+    guard !errors.isEmpty else { return nil }
+    return Rejection(
+      code: "invalid", message: "\(type) is not valid: " + errors.map(\.message).joined(separator: " "),
+      fields: errors)
+  }
+
+  /// The fields of a new record with the schema's defaults filled in.
+  func withDefaults(_ fields: [String: JSONValue], of type: String) -> [String: JSONValue] {
+    guard let declared = schema?[type] else { return fields }
+    var complete = fields
+    for field in declared.fields where (fields[field.name] ?? .null).isNull {
+      guard let value = field.defaultValue else { continue }
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      complete[field.name] = try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
+    }
+    return complete
+  }
+
+  /// The types of `schema` that a field refers to, with the ids in `fields`.
+  func references(in fields: [String: JSONValue], of type: String) -> [RecordID] {
+    guard checksReferences, let declared = schema?[type] else { return [] }
+    return declared.fields.flatMap { field -> [RecordID] in
+      guard let target = field.kind.target?.type, let value = fields[field.name] else { return [] }
+      let ids = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
+      return ids.map { RecordID(type: target, id: $0) }
+    }
+  }
+}

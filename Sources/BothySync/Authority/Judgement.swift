@@ -1,0 +1,119 @@
+import BothyStore
+
+/// Decides what becomes of one operation, given what the server has. Pure: no input but its arguments.
+struct Judgement {
+  let rules: AuthorityRules
+  let principal: Principal
+  /// The server's clock.
+  let now: Int64
+
+  enum Decision: Equatable {
+    /// Store this; its version and position are for the caller to give.
+    case store(ServerRecord, fieldsDiffer: Bool)
+    /// The server has just this already.
+    case unchanged(ServerRecord)
+    case conflict(ServerRecord?)
+    case reject(Rejection)
+  }
+
+  /// | server has        | insert             | update           | delete    |
+  /// |-------------------|--------------------|------------------|-----------|
+  /// | nothing           | store              | conflict         | unchanged |
+  /// | a tombstone       | store              | conflict         | unchanged |
+  /// | the base version  | (no base) conflict | store            | tombstone |
+  /// | another version   | conflict           | conflict         | conflict  |
+  ///
+  /// Where storing would change nothing, the answer is `unchanged` instead, conflict or not.
+  func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
+    if let rejection = refusal(of: operation, current: current) { return .reject(rejection) }
+    let live = current.flatMap { $0.isDeleted ? nil : $0 }
+    switch operation.kind {
+    case .insert: return try insert(operation, live)
+    case .update: return try update(operation, live, current)
+    case .delete: return delete(operation, live, current)
+    }
+  }
+
+  private func insert(_ operation: Operation, _ live: ServerRecord?) throws -> Decision {
+    let sent = operation.fields.filter { !$0.value.isNull }
+    let fields = rules.withDefaults(sent, of: operation.record.type)
+    if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
+    let document = FieldsDocument(fields)
+    if let live { return live.fields == document ? .unchanged(live) : .conflict(live) }
+    if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
+    let record = ServerRecord(
+      id: operation.record, container: operation.container, version: "", modified: time(operation),
+      owner: principal.name, fields: document)
+    return .store(record, fieldsDiffer: fields.count != sent.count)
+  }
+
+  private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws -> Decision {
+    guard var record = live else { return .conflict(current) }
+    var fields = try record.fields.members()
+    for (name, value) in operation.fields { fields[name] = value.isNull ? nil : value }
+    let document = FieldsDocument(fields)
+    if document == record.fields { return .unchanged(record) }
+    guard operation.base == record.version else { return .conflict(record) }
+    if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
+    if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
+    record.fields = document
+    record.modified = time(operation)
+    return .store(record, fieldsDiffer: false)
+  }
+
+  private func delete(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) -> Decision {
+    guard var record = live else {
+      let gone = ServerRecord(id: operation.record, version: "0", modified: now, isDeleted: true)
+      return .unchanged(current ?? gone)
+    }
+    guard operation.base == record.version else { return .conflict(record) }
+    record.isDeleted = true
+    record.fields = .empty
+    record.modified = time(operation)
+    return .store(record, fieldsDiffer: false)
+  }
+
+  private func refusal(of operation: Operation, current: ServerRecord?) -> Rejection? {
+    let type = operation.record.type
+    if let problem = Self.badName(operation) { return problem }
+    let action: AccessAction =
+      switch operation.kind {
+      case .insert: .create
+      case .update: .update
+      case .delete: .delete
+      }
+    let isHidden = current.map { !$0.isDeleted && !rules.shows($0, to: principal) } ?? false
+    if isHidden || !rules.allows(action, type, principal, owner: current?.owner ?? principal.name) {
+      return Rejection(
+        code: "forbidden", message: "You may not \(operation.kind.rawValue) this record of \(type).")
+    }
+    return nil
+  }
+
+  private static func badName(_ operation: Operation) -> Rejection? {
+    let type = operation.record.type
+    let id = operation.record.id
+    let container = operation.container ?? ""
+    guard (1...64).contains(type.utf8.count), (1...512).contains(id.utf8.count), container.utf8.count <= 512,
+      !id.utf8.contains(0), !type.utf8.contains(0), !container.utf8.contains(0),
+      !container.hasPrefix("/"), !container.hasSuffix("/"), !container.contains("//")
+    else {
+      return Rejection(
+        code: "invalidName",
+        message: "A type has 1 to 64 bytes, an id 1 to 512, a container path up to 512 with no empty part, "
+          + "none with a zero byte.")
+    }
+    return nil
+  }
+
+  private func tooLarge(_ document: FieldsDocument) -> Rejection? {
+    guard document.bytes.count > rules.recordSizeLimit else { return nil }
+    return Rejection(
+      code: "tooLarge",
+      message: "The record has \(document.bytes.count) bytes; this server takes \(rules.recordSizeLimit). "
+        + "Keep large values in blobs.")
+  }
+
+  /// The editor's time, never later than the server's own.
+  private func time(_ operation: Operation) -> Int64 { min(operation.modified ?? now, now) }
+}

@@ -1,0 +1,63 @@
+public import BothyStore
+
+/// The seam to what a server keeps: records with their positions, and the outcomes of operations, by space.
+///
+/// Positions are handed out inside the writing transaction while the space is locked, so position order is
+/// commit order for every reader and on any number of processes. A test suite, `LedgerConformance`, states what
+/// every ledger must do.
+public protocol Ledger: Sendable {
+  /// Runs `body` in one transaction that holds the space's lock; everything it wrote is durable when this
+  /// returns, or nothing is if it throws.
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result
+
+  /// Runs `body` on one consistent state of the space.
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result
+}
+
+/// One consistent state of one space.
+public protocol LedgerSnapshot {
+  /// Changes when the ledger's history is not a continuation of what devices saw: after a restore.
+  var epoch: String { get }
+  /// The position of the last change.
+  var head: Int64 { get }
+  /// Tombstones at or below this position may be gone; a cursor below it must start over.
+  var floor: Int64 { get }
+
+  /// The records with these ids, tombstones included; absent ones are left out.
+  func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord]
+  /// The changes after `position` in `scope`, in position order, at most `limit`.
+  func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord]
+  /// The remembered outcomes among these operations of a device.
+  func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict]
+  /// The live records that a query selects, in its order.
+  func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord]
+  func count(_ query: RecordQuery, schema: Schema?) throws -> Int
+  /// Visits the live records of a scope, in any order, with bounded memory.
+  func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws
+  /// The position of the last change in a scope, 0 if there is none.
+  func position(of scope: PullScope) throws -> Int64
+}
+
+/// The same, with the right to write.
+public protocol LedgerTransaction: LedgerSnapshot {
+  /// Stores records at the positions they carry, in place of what was there by the same id, and moves `head`.
+  func put(_ records: [LedgerRecord]) throws
+  func remember(_ outcomes: [Outcome], device: String) throws
+  /// Forgets the outcomes of a device's operations whose ids sort before `operation`.
+  func forget(device: String, before operation: String) throws
+}
+
+/// A record with the position of its last change.
+public struct LedgerRecord: Sendable, Hashable {
+  public var position: Int64
+  public var record: ServerRecord
+
+  public init(position: Int64, record: ServerRecord) {
+    self.position = position
+    self.record = record
+  }
+}

@@ -1,0 +1,59 @@
+import BothyStore
+
+/// Decides the operations of one request one after another, each seeing what those before it did. Pure: the
+/// records it may need are given, what is to be stored is collected.
+struct OperationBatch {
+  let judgement: Judgement
+  private(set) var head: Int64
+  private var records: [RecordID: LedgerRecord]
+  private var changed: [RecordID: Int] = [:]
+  private var results: [LedgerRecord?] = []
+  /// The operation of this request that failed to make a record, for those that refer to it.
+  private var failures: [RecordID: String] = [:]
+
+  init(judgement: Judgement, head: Int64, records: [RecordID: LedgerRecord]) {
+    self.judgement = judgement
+    self.head = head
+    self.records = records
+  }
+
+  /// What to store: for each changed record its last state.
+  var written: [LedgerRecord] { results.compactMap { $0 } }
+
+  mutating func apply(_ operation: Operation) throws -> Outcome.Verdict {
+    if let missing = missingReference(operation) {
+      if let blocker = failures[missing] { return .waiting(on: blocker) }
+      failures[operation.record] = operation.id
+      return .rejected(
+        Rejection(code: "unknownReference", message: "\(operation.record) refers to \(missing), which is not there."))
+    }
+    switch try judgement.decide(operation, current: records[operation.record]?.record) {
+    case .store(var record, let fieldsDiffer):
+      head += 1
+      record.version = String(head)
+      store(LedgerRecord(position: head, record: record))
+      return .applied(version: record.version, modified: record.modified, record: fieldsDiffer ? record : nil)
+    case .unchanged(let record):
+      return .applied(version: record.version, modified: record.modified, record: nil)
+    case .conflict(let current): return .conflict(current: current)
+    case .reject(let rejection):
+      failures[operation.record] = operation.id
+      return .rejected(rejection)
+    }
+  }
+
+  private mutating func store(_ record: LedgerRecord) {
+    let id = record.record.id
+    if let earlier = changed[id] { results[earlier] = nil }
+    changed[id] = results.count
+    results.append(record)
+    records[id] = record
+  }
+
+  private func missingReference(_ operation: Operation) -> RecordID? {
+    guard operation.kind != .delete else { return nil }
+    return judgement.rules.references(in: operation.fields, of: operation.record.type).first { id in
+      id != operation.record && records[id].map(\.record.isDeleted) ?? true
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import BothyStore
+import Foundation
+import GRDB
+
+/// A ledger in one SQLite file, for a server of one process.
+///
+/// Records are clustered by position, so a pull reads consecutive rows; an update moves its row to the end.
+/// SQLite has one writer, which is the lock on every space.
+public final class SQLiteLedger: Ledger {
+  private let database: any DatabaseWriter
+
+  /// Opens or creates the file. Throws `StoreError`.
+  public init(at path: String) throws {
+    do {
+      var configuration = Configuration()
+      configuration.busyMode = .timeout(5)
+      configuration.maximumReaderCount = 4
+      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -32768") }
+      let pool = try DatabasePool(path: path, configuration: configuration)
+      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      database = pool
+      try pool.write(Self.install)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// A ledger in memory, for tests.
+  public init() throws {
+    let queue = try DatabaseQueue()
+    database = queue
+    try queue.write(Self.install)
+  }
+
+  public func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result {
+    try await database.write { try body(SQLiteLedgerTransaction($0, space: space, forWriting: true)) }
+  }
+
+  public func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await database.read { try body(SQLiteLedgerTransaction($0, space: space, forWriting: false)) }
+  }
+
+  /// Starts a new epoch: every device compares and rebases at its next sync. For use after a restore.
+  public func startEpoch(space: String) async throws {
+    try await database.write {
+      try $0.execute(
+        sql: "UPDATE space SET epoch = ? WHERE name = ?", arguments: [UUIDv7.make(), space])
+    }
+  }
+
+  /// Forgets the tombstones up to `position`; cursors below it start over.
+  public func compact(space: String, upTo position: Int64) async throws {
+    try await database.write {
+      try $0.execute(
+        sql: "DELETE FROM record WHERE space = ? AND position <= ? AND deleted = 1",
+        arguments: [space, position])
+      try $0.execute(
+        sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [position, space])
+    }
+  }
+
+  /// The names of the spaces that hold anything.
+  public func spaces() async throws -> [String] {
+    try await database.read { try String.fetchAll($0, sql: "SELECT name FROM space ORDER BY name") }
+  }
+
+  public func close() throws { try database.close() }
+
+  /// Ledger of the format: 1 — first version.
+  private static func install(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE IF NOT EXISTS space (
+          name TEXT PRIMARY KEY NOT NULL, epoch TEXT NOT NULL, head INTEGER NOT NULL, floor INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS record (
+          space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
+          container TEXT NOT NULL, modified INTEGER NOT NULL, owner TEXT, deleted INTEGER NOT NULL,
+          fields TEXT NOT NULL, PRIMARY KEY (space, position)
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX IF NOT EXISTS record_id ON record (space, type, id);
+        CREATE INDEX IF NOT EXISTS record_container ON record (space, container, position);
+        CREATE TABLE IF NOT EXISTS operation (
+          space TEXT NOT NULL, device TEXT NOT NULL, id TEXT NOT NULL, outcome TEXT NOT NULL,
+          PRIMARY KEY (space, device, id)
+        ) STRICT, WITHOUT ROWID;
+        PRAGMA user_version = 1;
+        """)
+  }
+}

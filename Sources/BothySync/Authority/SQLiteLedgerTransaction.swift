@@ -1,0 +1,192 @@
+import BothyStore
+import GRDB
+
+/// One transaction of a `SQLiteLedger`: kept statements, direct binds.
+final class SQLiteLedgerTransaction: LedgerTransaction {
+  private let database: Database
+  private let space: String
+  private(set) var epoch = ""
+  private(set) var head: Int64 = 0
+  private(set) var floor: Int64 = 0
+
+  init(_ database: Database, space: String, forWriting: Bool) throws {
+    self.database = database
+    self.space = space
+    let select = try PreparedStatement("SELECT epoch, head, floor FROM space WHERE name = ?", in: database)
+    select.bind(space, at: 1)
+    defer { select.reset() }
+    if try select.step() {
+      epoch = select.text(at: 0) ?? ""
+      head = select.int(at: 1)
+      floor = select.int(at: 2)
+    } else if forWriting {
+      epoch = UUIDv7.make()
+      let insert = try PreparedStatement("INSERT INTO space VALUES (?, ?, 0, 0)", in: database)
+      insert.bind(space, at: 1)
+      insert.bind(epoch, at: 2)
+      try insert.run()
+    }
+  }
+
+  private static let columns = "position, type, id, container, modified, owner, deleted, fields"
+
+  private func record(_ row: PreparedStatement) -> LedgerRecord {
+    let position = row.int(at: 0)
+    let record = ServerRecord(
+      id: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
+      container: row.text(at: 3) ?? "", version: String(position), modified: row.int(at: 4),
+      owner: row.text(at: 5), isDeleted: row.int(at: 6) != 0,
+      fields: FieldsDocument(canonical: row.bytes(at: 7)))
+    return LedgerRecord(position: position, record: record)
+  }
+
+  func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord] {
+    let select = try PreparedStatement(
+      "SELECT \(Self.columns) FROM record WHERE space = ? AND type = ? AND id = ?", in: database)
+    var found: [RecordID: LedgerRecord] = [:]
+    select.bind(space, at: 1)
+    for id in ids where found[id] == nil {
+      select.bind(id.type, at: 2)
+      select.bind(id.id, at: 3)
+      if try select.step() { found[id] = record(select) }
+      select.reset()
+    }
+    return found
+  }
+
+  func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord] {
+    let filter = Self.filter(scope)
+    let select = try PreparedStatement(
+      """
+      SELECT \(Self.columns) FROM record
+      WHERE space = ?1 AND position > ?2 AND \(filter) ORDER BY position LIMIT ?4
+      """, in: database)
+    select.bind(space, at: 1)
+    select.bind(position, at: 2)
+    select.bind(scope.container, at: 3)
+    select.bind(Int64(limit), at: 4)
+    defer { select.reset() }
+    var found: [LedgerRecord] = []
+    found.reserveCapacity(min(limit, 1000))
+    while try select.step() { found.append(record(select)) }
+    return found
+  }
+
+  func position(of scope: PullScope) throws -> Int64 {
+    let select = try PreparedStatement(
+      "SELECT max(position) FROM record WHERE space = ?1 AND \(Self.filter(scope))", in: database)
+    select.bind(space, at: 1)
+    select.bind(scope.container, at: 3)
+    defer { select.reset() }
+    return try select.step() ? select.int(at: 0) : 0
+  }
+
+  func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws {
+    let select = try PreparedStatement(
+      "SELECT \(Self.columns) FROM record WHERE space = ?1 AND deleted = 0 AND \(Self.filter(scope))",
+      in: database)
+    select.bind(space, at: 1)
+    select.bind(scope.container, at: 3)
+    defer { select.reset() }
+    while try select.step() { try body(record(select)) }
+  }
+
+  /// The condition on the container, whose path is parameter 3. Children are found by the range of paths that
+  /// begin with the path and a slash; `0` is the character after `/`.
+  private static func filter(_ scope: PullScope) -> String {
+    if scope.includesChildren && scope.container.isEmpty { return "?3 IS NOT NULL" }
+    if !scope.includesChildren { return "container = ?3" }
+    return "(container = ?3 OR (container >= ?3 || '/' AND container < ?3 || '0'))"
+  }
+
+  func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
+    let select = try PreparedStatement(
+      "SELECT outcome FROM operation WHERE space = ? AND device = ? AND id = ?", in: database)
+    select.bind(space, at: 1)
+    select.bind(device, at: 2)
+    var found: [String: Outcome.Verdict] = [:]
+    for id in operations {
+      select.bind(id, at: 3)
+      if try select.step(), let text = select.text(at: 0) {
+        found[id] = try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
+      }
+      select.reset()
+    }
+    return found
+  }
+
+  func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord] {
+    let (sql, arguments) = try LedgerQuery.select(query, schema: schema, columns: Self.columns)
+    let select = try prepared(sql, arguments)
+    defer { select.reset() }
+    var found: [LedgerRecord] = []
+    while try select.step() { found.append(record(select)) }
+    return found
+  }
+
+  func count(_ query: RecordQuery, schema: Schema?) throws -> Int {
+    let (sql, arguments) = try LedgerQuery.select(query, schema: schema, columns: "count(*)")
+    let select = try prepared(sql, arguments)
+    defer { select.reset() }
+    return try select.step() ? Int(select.int(at: 0)) : 0
+  }
+
+  private func prepared(_ sql: String, _ arguments: [FieldValue]) throws -> PreparedStatement {
+    let select = try PreparedStatement(sql, in: database)
+    select.bind(space, at: 1)
+    for (index, argument) in arguments.enumerated() { select.bind(argument, at: Int32(index + 2)) }
+    return select
+  }
+
+  func put(_ records: [LedgerRecord]) throws {
+    guard let last = records.map(\.position).max() else { return }
+    let delete = try PreparedStatement(
+      "DELETE FROM record WHERE space = ? AND type = ? AND id = ?", in: database)
+    let insert = try PreparedStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: database)
+    delete.bind(space, at: 1)
+    insert.bind(space, at: 1)
+    for entry in records {
+      let record = entry.record
+      delete.bind(record.id.type, at: 2)
+      delete.bind(record.id.id, at: 3)
+      try delete.run()
+      insert.bind(entry.position, at: 2)
+      insert.bind(record.id.type, at: 3)
+      insert.bind(record.id.id, at: 4)
+      insert.bind(record.container, at: 5)
+      insert.bind(record.modified, at: 6)
+      insert.bind(record.owner, at: 7)
+      insert.bind(record.isDeleted ? 1 : 0, at: 8)
+      insert.bind(utf8: record.fields.bytes, at: 9)
+      try insert.run()
+    }
+    head = max(head, last)
+    let update = try PreparedStatement("UPDATE space SET head = ? WHERE name = ?", in: database)
+    update.bind(head, at: 1)
+    update.bind(space, at: 2)
+    try update.run()
+  }
+
+  func remember(_ outcomes: [Outcome], device: String) throws {
+    let insert = try PreparedStatement("INSERT OR REPLACE INTO operation VALUES (?, ?, ?, ?)", in: database)
+    insert.bind(space, at: 1)
+    insert.bind(device, at: 2)
+    var writer = JSONWriter()
+    for outcome in outcomes {
+      writer.removeAll()
+      outcome.write(to: &writer)
+      insert.bind(outcome.operation, at: 3)
+      insert.bind(utf8: writer.bytes, at: 4)
+      try insert.run()
+    }
+  }
+
+  func forget(device: String, before operation: String) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM operation WHERE space = ? AND device = ? AND id < ?", in: database)
+    delete.bind(space, at: 1)
+    delete.bind(device, at: 2)
+    delete.bind(operation, at: 3)
+    try delete.run()
+  }
+}
