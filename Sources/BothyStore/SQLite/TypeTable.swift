@@ -54,8 +54,13 @@ package struct TypeTable: Sendable {
     selectByIDSQL = "SELECT \(all) FROM \(table) WHERE _id = ?"
     existsSQL = "SELECT 1 FROM \(table) WHERE _id = ?"
     let replaced = (columns + system).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    // A row whose version is newer already is left alone: pages and single answers may overtake one another.
+    let guardClause =
+      schema.isSynced
+      ? " WHERE _version IS NULL OR excluded._version IS NULL OR CAST(excluded._version AS INTEGER) >= CAST(_version AS INTEGER)" : ""
     putSQL =
-      Self.insert(into: table, ["_id"] + columns + system) + " ON CONFLICT(_id) DO UPDATE SET \(replaced)"
+      Self.insert(into: table, ["_id"] + columns + system)
+      + " ON CONFLICT(_id) DO UPDATE SET \(replaced)\(guardClause)"
   }
 
   private static func insert(into table: String, _ columns: [String]) -> String {

@@ -29,6 +29,20 @@ extension WriteTransaction {
     return database.changedRows > 0
   }
 
+  /// The same, unless the row has a newer version than `version`.
+  package func evict(_ table: TypeTable, id: String, upTo version: String) throws -> Bool {
+    let select = try PreparedStatement(
+      """
+      SELECT 1 FROM \(table.name) WHERE _id = ?1
+      AND (_version IS NULL OR CAST(_version AS INTEGER) <= CAST(?2 AS INTEGER))
+      """, in: database)
+    select.bind(id, at: 1)
+    select.bind(version, at: 2)
+    let isOlder = try select.step()
+    select.reset()
+    return try isOlder && evict(table, id: id)
+  }
+
   /// Sets the version of a row without touching its fields.
   package func setVersion(_ version: String, _ table: TypeTable, id: String) throws {
     let update = try PreparedStatement("UPDATE \(table.name) SET _version = ? WHERE _id = ?", in: database)

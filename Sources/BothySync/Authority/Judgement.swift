@@ -18,8 +18,8 @@ struct Judgement {
 
   /// | server has        | insert             | update           | delete    |
   /// |-------------------|--------------------|------------------|-----------|
-  /// | nothing           | store              | conflict         | unchanged |
-  /// | a tombstone       | store              | conflict         | unchanged |
+  /// | nothing           | store              | conflict         | conflict  |
+  /// | a tombstone       | store              | conflict         | conflict  |
   /// | the base version  | (no base) conflict | store            | tombstone |
   /// | another version   | conflict           | conflict         | conflict  |
   ///
@@ -62,10 +62,7 @@ struct Judgement {
   }
 
   private func delete(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) -> Decision {
-    guard var record = live else {
-      let gone = ServerRecord(id: operation.record, version: "0", modified: now, isDeleted: true)
-      return .unchanged(current ?? gone)
-    }
+    guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
     record.isDeleted = true
     record.fields = .empty

@@ -45,10 +45,13 @@ public final class SQLiteLedger: Ledger {
   }
 
   /// Starts a new epoch: every device compares and rebases at its next sync. For use after a restore.
+  ///
+  /// Positions jump ahead by 2^32, so that no version given out after the backup was made is given out again
+  /// for other content.
   public func startEpoch(space: String) async throws {
     try await database.write {
       try $0.execute(
-        sql: "UPDATE space SET epoch = ? WHERE name = ?", arguments: [UUIDv7.make(), space])
+        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?", arguments: [UUIDv7.make(), space])
     }
   }
 

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// How long to wait before trying again: full jitter, that is a random time between nothing and a bound that
+/// doubles with each attempt up to a limit (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog).
+public struct Backoff: Sendable {
+  /// The bound for the first retry.
+  public var first: Duration
+  public var limit: Duration
+  /// A random number from 0 up to, not including, 1.
+  public var random: @Sendable () -> Double
+
+  public init(
+    first: Duration = .seconds(1), limit: Duration = .seconds(300),
+    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+  ) {
+    self.first = first
+    self.limit = limit
+    self.random = random
+  }
+
+  /// The wait before the retry after `attempt` failures, at least a tenth of its bound.
+  public func delay(attempt: Int) -> Duration {
+    let bound = min(limit, first * (1 << min(max(attempt - 1, 0), 30)))
+    return bound * max(0.1, random())
+  }
+
+  func milliseconds(attempt: Int) -> Int64 {
+    let delay = delay(attempt: attempt).components
+    return delay.seconds * 1000 + delay.attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,74 @@
+import BothyStore
+public import Logging
+
+/// How a synced store behaves. A value: each operation uses what it was when the operation began.
+public struct SyncConfiguration: Sendable {
+  public var fetchPolicy: FetchPolicy = .networkElseCache
+  public var savePolicy: SavePolicy = .cacheThenNetwork
+  public var mergePolicies = MergePolicies()
+  /// What becomes of refused changes; by type, else `rejectionPolicy`.
+  public var rejectionPolicy: RejectionPolicy = .keepPending
+  public var rejectionPolicies: [String: RejectionPolicy] = [:]
+  /// What a sync moves when nothing else is said.
+  public var scope: SyncScope = .both
+  /// The scopes that are pulled; by default all of the space.
+  public var pullScopes: [PullScope] = [.space]
+  /// The most operations in one request.
+  public var batchSize = 500
+  /// The most changes in one answer.
+  public var pageSize = 1000
+  /// Whether operations carry the time of the edit.
+  public var sendsLocalTimes = true
+  public var triggers: SyncTriggers = .default
+  public var backoff = Backoff()
+  /// Random numbers for operation ids, so that a test can replay.
+  public var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
+  public var logger = Logger(label: "bothy.sync")
+
+  public init() {}
+
+  /// The behaviour of the mobile SDK that cached for apps of one backend: network first, policies of its own
+  /// names, push only, by hand.
+  public static var stackMob: SyncConfiguration {
+    var configuration = SyncConfiguration()
+    configuration.fetchPolicy = .networkOnly
+    configuration.savePolicy = .networkThenCache
+    configuration.scope = .push
+    configuration.sendsLocalTimes = false
+    configuration.triggers = []
+    return configuration
+  }
+
+  /// The behaviour of the bridge between a local and a remote storage: every read syncs first, the server is
+  /// always right.
+  public static var ntiBridge: SyncConfiguration {
+    var configuration = SyncConfiguration()
+    configuration.fetchPolicy = .syncThenCache
+    configuration.savePolicy = .cacheThenNetwork
+    configuration.mergePolicies = MergePolicies(.lastModifiedWins)
+    configuration.rejectionPolicy = .discardAndRefetch
+    configuration.triggers = .default
+    return configuration
+  }
+
+  func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }
+}
+
+/// What starts a sync by itself while `run()` is running.
+public struct SyncTriggers: OptionSet, Sendable, Hashable {
+  public let rawValue: Int
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// A local write under `.cacheThenNetwork`.
+  public static let save = SyncTriggers(rawValue: 1)
+  /// `run()` began, with pending work or a pull that was never completed.
+  public static let start = SyncTriggers(rawValue: 2)
+  /// Every ten minutes, if anything is pending.
+  public static let timer = SyncTriggers(rawValue: 4)
+  /// The network came back.
+  public static let reachability = SyncTriggers(rawValue: 8)
+  /// The server hinted that there is news.
+  public static let hints = SyncTriggers(rawValue: 16)
+
+  public static let `default`: SyncTriggers = [.save, .start, .timer, .reachability, .hints]
+}

@@ -1,0 +1,196 @@
+import BothyStore
+
+/// One sync from beginning to end: exchanges until nothing is ready to be sent and no page is missing.
+///
+/// Each exchange is one transaction to make the batch, one round trip, and one transaction to apply the answer.
+/// A crash between any two of these leaves a state from which the next pass goes on.
+struct SyncPass: Sendable {
+  let store: Store
+  let remote: any RemoteStorage
+  let configuration: SyncConfiguration
+  let clock: SyncClock
+  let device: String
+  /// Called after each exchange.
+  let progress: @Sendable (SyncProgress) -> Void
+
+  struct Request: Sendable {
+    var scope: SyncScope
+    var pulls: [PullScope]
+    /// Only these records, or nil for all that is ready.
+    var records: [RecordID]?
+    /// Whether entries that wait for a retry time are sent too.
+    var ignoresRetryTimes = false
+  }
+
+  /// More exchanges without progress than this would mean that two parties keep undoing each other.
+  private static let fruitlessLimit = 25
+
+  /// Throws nothing: whatever ends the pass early is in the report, and all that was done stays done.
+  func run(_ request: Request) async -> SyncReport {
+    var report = SyncReport()
+    var open = request.scope == .push ? [] : request.pulls
+    var fruitless = 0
+    // What is refused during the pass is not tried again by it.
+    let due = clock.now()
+    do {
+      if request.ignoresRetryTimes { try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) } }
+    } catch {
+      report.skipped = .refused(code: "local", "\(error)")
+      return report
+    }
+    while true {
+      do {
+        try Task.checkCancellation()
+        let step = try await exchange(request, due: due, &open, &report)
+        fruitless = step.madeProgress ? 0 : fruitless + 1
+        if step.isDone || fruitless > Self.fruitlessLimit { return report }
+      } catch let error as RemoteError {
+        report.skipped = SkipReason(error)
+        return report
+      } catch is CancellationError {
+        report.skipped = .cancelled
+        return report
+      } catch {
+        report.skipped = .refused(code: "local", "\(error)")
+        return report
+      }
+    }
+  }
+
+  private func exchange(
+    _ request: Request, due: Int64, _ open: inout [PullScope], _ report: inout SyncReport
+  ) async throws -> (isDone: Bool, madeProgress: Bool) {
+    let scopes = open
+    let plan = try await plan(request, due: due, scopes)
+    report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
+    if plan.batch.items.isEmpty && plan.request.pulls.isEmpty { return (true, false) }
+    let sentAt = clock.now()
+    let response = try await remote.exchange(plan.request)
+    report.requests += 1
+    try await keep(clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now()))
+    let decisions = try await decide(plan.batch, response)
+    let before = report
+    let applied = try await apply(plan.batch, response, decisions, report)
+    report = applied.report
+    open.removeAll { applied.upToDate.contains($0) }
+    progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
+    let sendsMore = request.scope != .pull && !plan.batch.items.isEmpty
+    let changed = report.pushed > before.pushed || report.pulled > before.pulled || !response.pages.isEmpty
+      || report.failures.count > before.failures.count || report.synced.count > before.synced.count
+    return (!sendsMore && open.isEmpty, changed)
+  }
+
+  // MARK: the request
+
+  private struct Plan: Sendable {
+    var request: SyncRequest
+    var batch: PushBatch
+  }
+
+  /// While a complete snapshot is coming in, operations travel in requests of their own, so that every row they
+  /// make is part of the snapshot too.
+  private func plan(_ request: Request, due: Int64, _ scopes: [PullScope]) async throws -> Plan {
+    try await store.write(origin: .remote) { transaction in
+      let states = try scopes.map { try PullState.load($0, in: transaction) }
+      let isFilling = states.contains { $0.cursor == nil || $0.staged != nil }
+      var batch = PushBatch()
+      if request.scope != .pull {
+        var builder = PushBatchBuilder(
+          transaction, limit: configuration.batchSize, now: due, sendsTimes: configuration.sendsLocalTimes,
+          makeID: configuration.makeOperationID)
+        batch = try builder.build(only: request.records)
+      }
+      let pulls = isFilling && !batch.items.isEmpty ? [] : states
+      return Plan(
+        request: SyncRequest(
+          device: device, schemaVersion: store.schema.version, operations: batch.operations,
+          pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
+          oldestOpen: batch.items.map(\.operation.id).min()),
+        batch: batch)
+    }
+  }
+
+  private func keep(_ estimate: SyncClock.Estimate?) async throws {
+    guard let estimate else { return }
+    try await store.write(origin: .remote) { try SyncValues.save(estimate, in: $0) }
+  }
+
+  // MARK: conflicts
+
+  /// Asks the merge policies, outside any transaction. A custom policy may take its time.
+  private func decide(
+    _ batch: PushBatch, _ response: SyncResponse
+  ) async throws -> [String: Settlement.ConflictDecision] {
+    var decisions: [String: Settlement.ConflictDecision] = [:]
+    let items = Dictionary(batch.items.map { ($0.operation.id, $0) }, uniquingKeysWith: { $1 })
+    for outcome in response.outcomes {
+      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation] else { continue }
+      let found = try await store.read { try Self.context(item.operation.record, current, in: $0) }
+      guard let (context, revision) = found else { continue }
+      decisions[outcome.operation] = Settlement.ConflictDecision(
+        revision: revision, result: await decide(context))
+    }
+    return decisions
+  }
+
+  private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
+    if let server = context.serverFields, let base = context.base, server == base { return .success(.client) }
+    switch configuration.mergePolicies.policy(for: context.operation, type: context.record.type).decide {
+    case .pure(let decide): return .success(decide(context))
+    case .custom(let decide):
+      do { return .success(try await decide(context)) } catch { return .failure(error) }
+    }
+  }
+
+  private static func context(
+    _ id: RecordID, _ current: ServerRecord?, in transaction: ReadTransaction
+  ) throws -> (MergeContext, revision: Int64)? {
+    guard let entry = try Outbox.entry(id, in: transaction) else { return nil }
+    let table = try transaction.catalog.table(id.type)
+    let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
+    let context = MergeContext(
+      record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
+      base: try entry.base.map { try $0.fields.members() }, server: current,
+      serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() }, edited: entry.edited,
+      schema: table.schema)
+    return (context, entry.revision)
+  }
+
+  // MARK: the answer
+
+  private struct Applied: Sendable {
+    var report: SyncReport
+    var upToDate: [PullScope] = []
+  }
+
+  private func apply(
+    _ batch: PushBatch, _ response: SyncResponse, _ decisions: [String: Settlement.ConflictDecision],
+    _ report: SyncReport
+  ) async throws -> Applied {
+    let now = clock.now()
+    return try await store.write(origin: .remote) { transaction in
+      var settlement = Settlement(
+        transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
+        backoff: configuration.backoff, decisions: decisions, report: report)
+      let verdicts = Dictionary(
+        response.outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
+      for item in batch.items {
+        guard let verdict = verdicts[item.operation.id] else { continue }
+        try settlement.settle(item, verdict)
+      }
+      var applied = Applied(report: settlement.report)
+      var pull = try PullApplication(transaction, now: now)
+      for page in response.pages where try pull.take(page) { applied.upToDate.append(page.scope) }
+      applied.report.pulled += pull.pulled
+      applied.report.repaired += pull.repaired
+      return applied
+    }
+  }
+}
+
+/// How far a running sync is.
+public struct SyncProgress: Sendable, Hashable {
+  public var pushed: Int
+  public var pulled: Int
+  public var requests: Int
+}

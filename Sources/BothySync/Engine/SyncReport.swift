@@ -1,0 +1,110 @@
+public import BothyStore
+
+/// What one sync did, record by record.
+public struct SyncReport: Sendable, Hashable {
+  /// Records brought into agreement because of local changes, in the order it happened.
+  public var synced: [SyncedRecord] = []
+  /// Changes that the server refused or that could not be merged; they are still pending unless the rejection
+  /// policy says otherwise.
+  public var failures: [SyncFailure] = []
+  /// Local content that a conflict or a rejection policy replaced.
+  public var overwritten: [Overwritten] = []
+  /// Changes not sent because what they refer to is not on the server.
+  public var blocked: [Blocked] = []
+  /// Operations acknowledged.
+  public var pushed = 0
+  /// Changes of others applied here.
+  public var pulled = 0
+  /// Round trips.
+  public var requests = 0
+  /// Values that had to be filled in or left aside because they did not fit the schema.
+  public var repaired = 0
+  /// Why the sync did not run, or not to its end; nil when it did.
+  public var skipped: SkipReason?
+
+  public init() {}
+
+  mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
+    synced.append(SyncedRecord(record: record, action: action))
+  }
+}
+
+public struct SyncedRecord: Sendable, Hashable {
+  /// What was done; the raw values of the first four are those of the older SDK this replaces.
+  public enum Action: Int, Sendable, Hashable, CaseIterable {
+    case insertedOnServer = 0
+    case updatedOnServer = 1
+    case deletedFromServer = 2
+    case updatedCache = 3
+    case removedFromCache = 4
+    case alreadyDeleted = 5
+  }
+
+  public var record: RecordID
+  public var action: Action
+}
+
+public struct SyncFailure: Sendable, Hashable {
+  public var record: RecordID
+  public var operation: Operation.Kind
+  public var code: String
+  public var message: String
+  public var attempts: Int
+}
+
+public struct Overwritten: Sendable, Hashable {
+  public var record: RecordID
+  /// The local content that was replaced; nil for a deletion that was undone.
+  public var fields: FieldsDocument?
+}
+
+public struct Blocked: Sendable, Hashable {
+  public var record: RecordID
+  public var by: RecordID
+}
+
+/// Why a sync did not run to its end.
+public enum SkipReason: Sendable, Hashable {
+  case unreachable(String)
+  case authenticationRequired(String)
+  case throttled(String)
+  case serverError(String)
+  /// The server refused the request as a whole.
+  case refused(code: String, String)
+  case alreadyRunning
+  case paused
+  case cancelled
+
+  init(_ error: RemoteError) {
+    switch error.errorClass {
+    case .unreachable: self = .unreachable(error.message)
+    case .unauthenticated: self = .authenticationRequired(error.message)
+    case .throttled: self = .throttled(error.message)
+    case .serverError: self = .serverError(error.message)
+    case .forbidden, .notFound, .conflict, .rejected:
+      self = .refused(code: error.code ?? error.errorClass.rawValue, error.message)
+    }
+  }
+
+  /// The word for reports.
+  public var name: String {
+    switch self {
+    case .unreachable: "unreachable"
+    case .authenticationRequired: "authenticationRequired"
+    case .throttled: "throttled"
+    case .serverError: "serverError"
+    case .refused(let code, _): code
+    case .alreadyRunning: "alreadyRunning"
+    case .paused: "paused"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  /// Whether trying again later can help by itself.
+  var isTransient: Bool {
+    switch self {
+    case .unreachable, .throttled, .serverError: true
+    case .authenticationRequired, .refused, .alreadyRunning, .paused, .cancelled: false
+    }
+  }
+}

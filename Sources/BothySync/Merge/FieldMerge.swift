@@ -1,0 +1,85 @@
+import BothyStore
+
+/// The three-way merge, field by field. Pure.
+enum FieldMerge {
+  static func decide(_ context: MergeContext) -> MergeDecision {
+    guard let server = context.serverFields else { return .client }
+    guard let client = context.client else { return .server }
+    let merged = merge(
+      base: context.base ?? [:], client: client, server: server,
+      clientIsLater: context.edited > (context.server?.modified ?? .min)
+    ) { context.schema?[$0]?.merge ?? .server }
+    return .merged(merged)
+  }
+
+  /// Merges all fields that occur on any side. An absent field is null.
+  static func merge(
+    base: [String: JSONValue], client: [String: JSONValue], server: [String: JSONValue], clientIsLater: Bool,
+    rule: (String) -> FieldMergeRule
+  ) -> [String: JSONValue] {
+    var merged: [String: JSONValue] = [:]
+    for name in Set(base.keys).union(client.keys).union(server.keys) {
+      let value = merge(
+        base: base[name] ?? .null, client: client[name] ?? .null, server: server[name] ?? .null,
+        clientIsLater: clientIsLater, rule: rule(name))
+      if !value.isNull { merged[name] = value }
+    }
+    return merged
+  }
+
+  static func merge(
+    base: JSONValue, client: JSONValue, server: JSONValue, clientIsLater: Bool, rule: FieldMergeRule
+  ) -> JSONValue {
+    if client == base { return server }
+    if server == base { return client }
+    if rule == .counter { return counter(base, client, server) ?? server }
+    if client == server { return server }
+    switch rule {
+    case .server, .counter: return server
+    case .client: return client
+    case .latest: return clientIsLater ? client : server
+    case .max: return isLess(client, server) ? server : client
+    case .min: return isLess(client, server) ? client : server
+    case .setUnion: return union(base, client, server) ?? server
+    case .keepBoth: return both(client, server) ?? server
+    }
+  }
+
+  /// The server's value plus what was added here.
+  private static func counter(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
+    if let client = client.intValue, let server = server.intValue {
+      return .int(server &+ (client &- (base.intValue ?? 0)))
+    }
+    guard let client = client.doubleValue, let server = server.doubleValue else { return nil }
+    return .double(server + (client - (base.doubleValue ?? 0)))
+  }
+
+  /// Numbers by value, texts by their UTF-8 bytes; null is less than anything, other pairs are not ordered.
+  private static func isLess(_ left: JSONValue, _ right: JSONValue) -> Bool {
+    if left.isNull { return !right.isNull }
+    if let left = left.intValue, let right = right.intValue { return left < right }
+    if let left = left.doubleValue, let right = right.doubleValue { return left < right }
+    guard let left = left.stringValue, let right = right.stringValue else { return false }
+    return left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
+
+  /// The server's elements in their order, less those removed here, then those added here.
+  private static func union(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
+    guard let mine = client.arrayValue ?? (client.isNull ? [] : nil),
+      let theirs = server.arrayValue ?? (server.isNull ? [] : nil)
+    else { return nil }
+    let before = Set(base.arrayValue ?? [])
+    let removed = before.subtracting(mine)
+    var result = theirs.filter { !removed.contains($0) }
+    let present = Set(result)
+    result += mine.filter { !before.contains($0) && !present.contains($0) }
+    return .array(result)
+  }
+
+  private static func both(_ client: JSONValue, _ server: JSONValue) -> JSONValue? {
+    guard let mine = client.stringValue, let theirs = server.stringValue else { return nil }
+    if theirs.contains(mine) { return server }
+    if mine.contains(theirs) { return client }
+    return .string(theirs + "\n" + mine)
+  }
+}

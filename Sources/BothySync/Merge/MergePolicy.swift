@@ -1,0 +1,117 @@
+public import BothyStore
+
+/// How a conflict is decided: a record changed here that has also changed on the server since the base.
+public struct MergePolicy: Sendable {
+  /// A name for reports.
+  public let name: String
+  let decide: Decide
+
+  enum Decide: Sendable {
+    case pure(@Sendable (MergeContext) -> MergeDecision)
+    case custom(@Sendable (MergeContext) async throws -> MergeDecision)
+  }
+
+  /// The server's state stays, the local change is undone and reported. The default.
+  public static let serverModifiedWins = MergePolicy(name: "serverModifiedWins", decide: .pure { _ in .server })
+
+  /// The local change is sent again on top of the server's state: fields that were not changed here keep the
+  /// server's values; a record deleted there is made again; a deletion here stands.
+  public static let clientWins = MergePolicy(name: "clientWins", decide: .pure { _ in .client })
+
+  /// The later edit wins as a whole, by server-corrected time; ties go to the server.
+  public static let lastModifiedWins = MergePolicy(
+    name: "lastModifiedWins",
+    decide: .pure { context in
+      guard let server = context.server else { return .client }
+      return context.edited > server.modified ? .client : .server
+    })
+
+  /// Field by field against the base: a field changed on one side takes that side's value, a field changed on
+  /// both follows its own rule (`FieldMergeRule`). An edit beats a deletion, whichever side made it.
+  public static let fieldMerge = MergePolicy(name: "fieldMerge", decide: .pure { FieldMerge.decide($0) })
+
+  /// The app's own rule. It may suspend and throw; when it throws, the record stays pending and the failure is
+  /// reported. It runs outside any transaction; if the record is edited meanwhile, it is asked again.
+  public static func custom(
+    _ name: String = "custom", _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision
+  ) -> MergePolicy {
+    MergePolicy(name: name, decide: .custom(decide))
+  }
+}
+
+/// What a merge policy is given to decide by.
+public struct MergeContext: Sendable {
+  public var record: RecordID
+  public var operation: Operation.Kind
+  /// The record as it is here; nil when it was deleted here.
+  public var client: [String: JSONValue]?
+  /// What the server last told before the local change; nil for a record made here.
+  public var base: [String: JSONValue]?
+  /// What the server has now: a tombstone if it was deleted there, nil if it never had it.
+  public var server: ServerRecord?
+  /// The fields of `server`; nil when it was deleted there or never was.
+  public var serverFields: [String: JSONValue]?
+  /// When the local change was made, in server-corrected milliseconds.
+  public var edited: Int64
+  /// The declared type, where this schema knows it.
+  public var schema: TypeSchema?
+}
+
+/// What a merge policy decides.
+public enum MergeDecision: Sendable, Hashable {
+  case client
+  case server
+  /// These fields, whole; what differs from the server's is sent.
+  case merged([String: JSONValue])
+}
+
+/// Which policy applies to which conflict. The most specific one set wins: type and operation, type, operation,
+/// default.
+public struct MergePolicies: Sendable {
+  public var `default`: MergePolicy
+  public var inserts: MergePolicy?
+  public var updates: MergePolicy?
+  public var deletes: MergePolicy?
+  public var types: [String: PerType]
+
+  public struct PerType: Sendable {
+    public var `default`: MergePolicy?
+    public var inserts: MergePolicy?
+    public var updates: MergePolicy?
+    public var deletes: MergePolicy?
+
+    public init(
+      _ policy: MergePolicy? = nil, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+      deletes: MergePolicy? = nil
+    ) {
+      `default` = policy
+      self.inserts = inserts
+      self.updates = updates
+      self.deletes = deletes
+    }
+  }
+
+  public init(
+    _ policy: MergePolicy = .serverModifiedWins, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    deletes: MergePolicy? = nil, types: [String: PerType] = [:]
+  ) {
+    `default` = policy
+    self.inserts = inserts
+    self.updates = updates
+    self.deletes = deletes
+    self.types = types
+  }
+
+  /// The policy for a conflict of the local operation `kind` on a record of `type`.
+  public func policy(for kind: Operation.Kind, type: String) -> MergePolicy {
+    let own = types[type]
+    let specific: MergePolicy?
+    let general: MergePolicy?
+    switch kind {
+    case .insert: (specific, general) = (own?.inserts, inserts)
+    case .update: (specific, general) = (own?.updates, updates)
+    case .delete: (specific, general) = (own?.deletes, deletes)
+    }
+    return specific ?? own?.default ?? general ?? `default`
+  }
+}

@@ -1,0 +1,66 @@
+import BothyStore
+
+/// What can be done about an entry that the server refuses, or about any pending entry.
+public enum Resolution: String, Sendable, Hashable, CaseIterable {
+  /// Send it again at the next sync.
+  case retry
+  /// Undo the local change: the record becomes what the server last told, or goes if it was made here.
+  case revert
+  /// Keep the local content and stop trying: the record counts as synced, until the next pull brings the
+  /// server's.
+  case acceptLocal
+  /// Remove the record from this device; the server keeps what it has.
+  case evict
+}
+
+enum InboxDecision {
+  /// Applies a resolution to an entry, if it is still at `revision` (nil: at whatever revision it is).
+  /// False when it was edited since; nothing is changed then.
+  static func apply(
+    _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, in transaction: WriteTransaction
+  ) throws -> Bool {
+    guard let entry = try Outbox.entry(id, in: transaction) else {
+      throw SyncError(.notPending, "\(id) has no pending change.")
+    }
+    if let revision, revision != entry.revision { return false }
+    let table = try transaction.catalog.table(id.type)
+    switch resolution {
+    case .retry:
+      let update = try PreparedStatement(
+        """
+        UPDATE bothy_outbox SET state = 0, attempts = 0, retry_at = 0 WHERE type = ?1 AND id = ?2
+        """, in: transaction.database)
+      update.bind(id.type, at: 1)
+      update.bind(id.id, at: 2)
+      try update.run()
+    case .revert: try revert(entry, table, in: transaction)
+    case .acceptLocal:
+      try Outbox.remove(id, in: transaction)
+      // A deletion accepted as synced stays on the server: the next pull brings the record back.
+      try PullState.resetAll(in: transaction)
+    case .evict:
+      try Outbox.remove(id, in: transaction)
+      try transaction.evict(table, id: id.id)
+    }
+    return true
+  }
+
+  /// Brings the row back to the server's state: the newest that a pull has told of, else the base.
+  static func revert(_ entry: OutboxEntry, _ table: TypeTable, in transaction: WriteTransaction) throws {
+    try Outbox.remove(entry.record, in: transaction)
+    let current: ServerRecord? =
+      entry.shadow
+      ?? entry.base.map {
+        ServerRecord(id: entry.record, version: $0.version, modified: 0, fields: $0.fields)
+      }
+    guard let current, !current.isDeleted else {
+      try transaction.evict(table, id: entry.record.id)
+      return
+    }
+    let container = try entry.shadow?.container ?? transaction.row(table, id: entry.record.id)?.container
+    var repaired = false
+    let row = try table.row(
+      current.fields, container: container ?? entry.record.type, version: current.version, repaired: &repaired)
+    try transaction.put(table, id: entry.record.id, row)
+  }
+}

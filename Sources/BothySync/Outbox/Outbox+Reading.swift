@@ -1,0 +1,97 @@
+import BothyStore
+
+/// Reading entries.
+extension Outbox {
+  private static let columns = """
+    type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason
+    """
+
+  static func entry(_ id: RecordID, in transaction: ReadTransaction) throws -> OutboxEntry? {
+    let select = try PreparedStatement(
+      "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
+    select.bind(id.type, at: 1)
+    select.bind(id.id, at: 2)
+    defer { select.reset() }
+    return try select.step() ? entry(from: select) : nil
+  }
+
+  /// Entries in the order of type and id; `condition` is SQL of this module's own with `arguments` for its marks.
+  static func entries(
+    where condition: String = "1", _ arguments: [FieldValue] = [], limit: Int = -1,
+    in transaction: ReadTransaction
+  ) throws -> [OutboxEntry] {
+    let select = try PreparedStatement(
+      "SELECT \(columns) FROM bothy_outbox WHERE \(condition) ORDER BY type, id LIMIT ?",
+      in: transaction.database)
+    for (index, argument) in (arguments + [.int(Int64(limit))]).enumerated() {
+      select.bind(argument, at: Int32(index + 1))
+    }
+    defer { select.reset() }
+    var entries: [OutboxEntry] = []
+    while try select.step() { entries.append(try entry(from: select)) }
+    return entries
+  }
+
+  static func entry(from row: PreparedStatement) throws -> OutboxEntry {
+    OutboxEntry(
+      record: RecordID(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? ""),
+      kind: Operation.Kind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
+      base: row.text(at: 8).map {
+        OutboxEntry.Base(version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)))
+      },
+      state: OutboxEntry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
+      retryAt: row.int(at: 7), reason: try row.text(at: 12).map(Rejection.init(json:)),
+      operationID: row.text(at: 10),
+      shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } })
+  }
+
+  /// Which of these records have pending work.
+  static func pending(in transaction: ReadTransaction) throws -> PendingLookup {
+    PendingLookup(isEmpty: try isEmpty(in: transaction), transaction: transaction)
+  }
+
+  /// Counts by kind and state.
+  static func counts(in transaction: ReadTransaction) throws -> PendingCounts {
+    let select = try PreparedStatement(
+      "SELECT kind, state, reason IS NOT NULL, count(*) FROM bothy_outbox GROUP BY 1, 2, 3",
+      in: transaction.database)
+    defer { select.reset() }
+    var counts = PendingCounts()
+    while try select.step() {
+      let number = Int(select.int(at: 3))
+      switch Operation.Kind(number: select.int(at: 0)) {
+      case .insert: counts.insert += number
+      case .update: counts.update += number
+      case .delete: counts.delete += number
+      }
+      if select.int(at: 1) == 1 { counts.held += number }
+      if select.int(at: 2) != 0 { counts.inbox += number }
+    }
+    return counts
+  }
+}
+
+/// Answers "is there pending work for this record" during one transaction; free when nothing is pending.
+struct PendingLookup {
+  let isEmpty: Bool
+  let transaction: ReadTransaction
+
+  func callAsFunction(_ id: RecordID) throws -> OutboxEntry? {
+    isEmpty ? nil : try Outbox.entry(id, in: transaction)
+  }
+}
+
+/// How much is waiting to be sent.
+public struct PendingCounts: Sendable, Hashable {
+  public var insert = 0
+  public var update = 0
+  public var delete = 0
+  /// Of these, how many are drafts held back.
+  public var held = 0
+  /// Of these, how many the server has refused.
+  public var inbox = 0
+
+  public init() {}
+
+  public var total: Int { insert + update + delete }
+}

@@ -1,0 +1,139 @@
+import BothyStore
+import GRDB
+
+/// The durable queue of pending work: records every local write in the transaction that makes it.
+struct Outbox: ChangeRecorder {
+  /// The time a change is stamped with: the device's clock corrected by what servers told of theirs.
+  let clock: SyncClock
+
+  var tables: [String] { OutboxTables.all }
+
+  func record(_ changes: [Change], in transaction: WriteTransaction) throws {
+    let now = clock.correctedNow()
+    let insert = try PreparedStatement(
+      """
+      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
+      VALUES (?, ?, 0, 1, ?, 0, 0, 0)
+      """, in: transaction.database)
+    for change in changes {
+      let table = transaction.catalog.tables[change.table]
+      if change.kind == .insert {
+        insert.bind(table.schema.name, at: 1)
+        insert.bind(change.id, at: 2)
+        insert.bind(now, at: 3)
+        try insert.run()
+        if transaction.database.changedRows == 1 { continue }
+      }
+      try collapse(change, table, now, transaction)
+    }
+  }
+
+  /// Any change but the insert of a record with nothing pending.
+  private func collapse(
+    _ change: Change, _ table: TypeTable, _ now: Int64, _ transaction: WriteTransaction
+  ) throws {
+    let id = RecordID(type: table.schema.name, id: change.id)
+    let kind: Operation.Kind =
+      switch change.kind {
+      case .insert: .insert
+      case .update: .update
+      case .delete: .delete
+      }
+    let mark = try Self.mark(id, in: transaction)
+    let last = kind == .delete ? change.before.map { table.document($0) } : nil
+    switch Collapse(mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind) {
+    case .begin(let kind): try begin(kind, id, change.before, last, table, now, transaction)
+    case .become(let kind):
+      let update = try PreparedStatement(
+        """
+        UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, attempts = 0,
+          retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END
+        WHERE type = ?1 AND id = ?2
+        """, in: transaction.database)
+      update.bind(id.type, at: 1)
+      update.bind(id.id, at: 2)
+      update.bind(kind.number, at: 3)
+      update.bind(now, at: 4)
+      if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+      try update.run()
+    case .annihilate: try Self.remove(id, in: transaction)
+    }
+  }
+
+  private func begin(
+    _ kind: Operation.Kind, _ id: RecordID, _ before: StoredRow?, _ last: FieldsDocument?, _ table: TypeTable,
+    _ now: Int64, _ transaction: WriteTransaction
+  ) throws {
+    var kind = kind
+    if before?.version == nil {
+      // The server never acknowledged the row and nothing is pending: it is new to the server.
+      if kind == .delete { return }
+      kind = .insert
+    }
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
+        last) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?)
+      """, in: transaction.database)
+    insert.bind(id.type, at: 1)
+    insert.bind(id.id, at: 2)
+    insert.bind(kind.number, at: 3)
+    insert.bind(now, at: 4)
+    insert.bind(before?.version, at: 5)
+    if let before, before.version != nil {
+      insert.bind(utf8: table.document(before).bytes, at: 6)
+    } else {
+      insert.bind(String?.none, at: 6)
+    }
+    if let last { insert.bind(utf8: last.bytes, at: 7) } else { insert.bind(String?.none, at: 7) }
+    try insert.run()
+  }
+
+  func migrate(_ step: Migration.Step, in database: Database) throws {
+    try OutboxMigration(database: database).run(step)
+  }
+}
+
+extension Outbox {
+  /// What of an entry decides how a change joins it.
+  struct Mark {
+    var kind: Operation.Kind
+    var wasSent: Bool
+    var hasBase: Bool
+  }
+
+  static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
+    let select = try PreparedStatement(
+      "SELECT kind, operation IS NOT NULL, base_version IS NOT NULL FROM bothy_outbox WHERE type = ? AND id = ?",
+      in: transaction.database)
+    select.bind(id.type, at: 1)
+    select.bind(id.id, at: 2)
+    defer { select.reset() }
+    guard try select.step() else { return nil }
+    return Mark(
+      kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
+      hasBase: select.int(at: 2) != 0)
+  }
+
+  static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
+    delete.bind(id.type, at: 1)
+    delete.bind(id.id, at: 2)
+    try delete.run()
+  }
+
+  /// Entries that wait after a refusal may be sent at once.
+  static func clearRetryTimes(in transaction: WriteTransaction) throws {
+    try PreparedStatement(
+      "UPDATE bothy_outbox SET retry_at = 0 WHERE retry_at > 0 AND state = 0", in: transaction.database
+    ).run()
+  }
+
+  /// Whether nothing at all is pending.
+  static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
+    let select = try PreparedStatement("SELECT 1 FROM bothy_outbox LIMIT 1", in: transaction.database)
+    defer { select.reset() }
+    return try !select.step()
+  }
+}

@@ -1,0 +1,36 @@
+/// The tables that sync keeps beside the records, in the same file.
+///
+/// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that
+///   rise with time are appended.
+/// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
+/// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
+/// - `bothy_sync`: device id, clock offset and other single values.
+enum OutboxTables {
+  static let all = [
+    """
+    CREATE TABLE IF NOT EXISTS bothy_outbox (
+      type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
+      edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
+      base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
+      last TEXT, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS bothy_cursor (
+      container TEXT NOT NULL, children INTEGER NOT NULL, cursor TEXT, staged TEXT, resetting INTEGER NOT NULL,
+      complete INTEGER NOT NULL, pulled_at INTEGER, PRIMARY KEY (container, children)) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS bothy_stage (
+      container TEXT NOT NULL, children INTEGER NOT NULL, page INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (container, children, page)) STRICT
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS bothy_unknown (
+      type TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+    """,
+    "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+  ]
+}

@@ -1,0 +1,209 @@
+import BothyStore
+
+/// The operations of one request, with what is needed to understand their outcomes.
+struct PushBatch: Sendable {
+  struct Item: Sendable {
+    var operation: Operation
+    /// The entry's revision when the operation was made.
+    var revision: Int64
+    /// Optional references that were left out, because their targets are not on the server yet; they are sent
+    /// by the next operation.
+    var isPartial: Bool
+  }
+
+  var items: [Item] = []
+  /// Entries that were not sent, because the record they refer to is not on the server and cannot be sent now.
+  var blocked: [(record: RecordID, by: RecordID)] = []
+
+  var operations: [Operation] { items.map(\.operation) }
+}
+
+/// Makes batches: first what is in doubt, just as it was sent, then inserts, updates and deletes, each after what
+/// it refers to (rule R11). Runs inside one transaction, in which the operations get their ids.
+struct PushBatchBuilder {
+  let transaction: WriteTransaction
+  let limit: Int
+  /// Entries with a later retry time are left alone.
+  let now: Int64
+  /// Nil sends every type.
+  let types: Set<String>?
+  let sendsTimes: Bool
+  let makeID: () -> String
+
+  private var batch = PushBatch()
+  private var visited: [RecordID: Visit] = [:]
+
+  private enum Visit { case open, sent, blocked(by: RecordID) }
+
+  init(
+    _ transaction: WriteTransaction, limit: Int, now: Int64, types: Set<String>? = nil, sendsTimes: Bool = true,
+    makeID: @escaping () -> String
+  ) {
+    self.transaction = transaction
+    self.limit = limit
+    self.now = now
+    self.types = types
+    self.sendsTimes = sendsTimes
+    self.makeID = makeID
+  }
+
+  /// - Parameter records: only these records, or nil for all that is ready.
+  mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
+    try addOperationsInDoubt(records.map(Set.init))
+    if let records {
+      for record in records where batch.items.count < limit {
+        if let entry = try Outbox.entry(record, in: transaction), entry.operationID == nil { try add(entry) }
+      }
+      return batch
+    }
+    let order = transaction.catalog.tablesByReference
+    for table in order { try addPhase(.insert, table) }
+    for table in order { try addPhase(.update, table) }
+    for table in order.reversed() { try addPhase(.delete, table) }
+    return batch
+  }
+
+  private mutating func addOperationsInDoubt(_ records: Set<RecordID>?) throws {
+    let select = try PreparedStatement(
+      """
+      SELECT type, id, sent, sent_revision FROM bothy_outbox INDEXED BY bothy_outbox_open
+      WHERE operation IS NOT NULL ORDER BY operation LIMIT ?
+      """, in: transaction.database)
+    select.bind(Int64(records == nil ? limit : -1), at: 1)
+    defer { select.reset() }
+    while try select.step() {
+      let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
+      if let records, !records.contains(record) { continue }
+      let operation = try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }
+      batch.items.append(.init(operation: operation, revision: select.int(at: 3), isPartial: false))
+      visited[record] = .sent
+    }
+  }
+
+  private mutating func addPhase(_ kind: Operation.Kind, _ table: TypeTable) throws {
+    let type = table.schema.name
+    guard types?.contains(type) ?? true else { return }
+    var last = ""
+    while batch.items.count < limit {
+      let entries = try Outbox.entries(
+        where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
+        [.text(type), .text(last), .int(kind.number), .int(now)], limit: limit, in: transaction)
+      for entry in entries where batch.items.count < limit && visited[entry.record] == nil { try add(entry) }
+      guard entries.count == limit, let next = entries.last else { return }
+      last = next.record.id
+    }
+  }
+
+  private mutating func add(_ entry: OutboxEntry) throws {
+    guard visited[entry.record] == nil else { return }
+    let table = try transaction.catalog.table(entry.record.type)
+    visited[entry.record] = .open
+    if entry.kind == .delete {
+      try send(entry, table, fields: [:], isPartial: false)
+      return
+    }
+    guard let row = try transaction.row(table, id: entry.record.id) else {
+      // A broken invariant: an entry without its row. It is dropped; `diagnose` reports such entries.
+      try Outbox.remove(entry.record, in: transaction)
+      return
+    }
+    var fields = try Self.changedFields(table.document(row), since: entry.base)
+    if fields.isEmpty && entry.kind == .update {
+      try Outbox.remove(entry.record, in: transaction)
+      return
+    }
+    var isPartial = false
+    for field in table.schema.fields where field.kind.target != nil {
+      guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else { continue }
+      if field.isOptional && isOpen(blocker) {
+        fields[field.name] = nil
+        isPartial = true
+      } else if !isOpen(blocker) {
+        visited[entry.record] = .blocked(by: blocker)
+        batch.blocked.append((entry.record, blocker))
+        return
+      }
+    }
+    try send(entry, table, fields: fields, isPartial: isPartial, container: row.container)
+  }
+
+  private func isOpen(_ record: RecordID) -> Bool {
+    if case .open? = visited[record] { true } else { false }
+  }
+
+  /// The first record that `value` refers to and that the server has not and will not have by this batch.
+  /// Sends it first where that is possible.
+  private mutating func firstUnsent(
+    _ value: JSONValue, _ field: FieldSchema, _ owner: RecordID
+  ) throws -> RecordID? {
+    guard let type = field.kind.target?.type else { return nil }
+    let ids = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
+    for id in ids {
+      let target = RecordID(type: type, id: id)
+      if target == owner { continue }
+      guard let entry = try Outbox.entry(target, in: transaction), entry.kind == .insert else { continue }
+      if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
+        batch.items.count < limit - 1
+      {
+        try add(entry)
+      }
+      if case .sent? = visited[target] { continue }
+      return target
+    }
+    return nil
+  }
+
+  private mutating func send(
+    _ entry: OutboxEntry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
+    container: String? = nil
+  ) throws {
+    let operation = Operation(
+      id: makeID(), kind: entry.kind, record: entry.record,
+      container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields,
+      modified: sendsTimes ? entry.edited : nil)
+    var writer = JSONWriter(reserving: 256)
+    operation.write(to: &writer)
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(entry.record.type, at: 1)
+    update.bind(entry.record.id, at: 2)
+    update.bind(operation.id, at: 3)
+    update.bind(isPartial ? entry.revision - 1 : entry.revision, at: 4)
+    update.bind(utf8: writer.bytes, at: 5)
+    try update.run()
+    visited[entry.record] = .sent
+    batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))
+  }
+
+  /// The fields of `document` that differ from the base; cleared ones are null. All of them without a base.
+  static func changedFields(
+    _ document: FieldsDocument, since base: OutboxEntry.Base?
+  ) throws -> [String: JSONValue] {
+    let now = try document.members()
+    guard let base else { return now }
+    if base.fields == document { return [:] }
+    let before = try base.fields.members()
+    var changed = now.filter { before[$0.key] != $0.value }
+    for name in before.keys where now[name] == nil { changed[name] = .null }
+    return changed
+  }
+}
+
+extension Catalog {
+  /// Tables so that one that is referred to comes before those that refer to it; cycles in declaration order.
+  var tablesByReference: [TypeTable] {
+    var ordered: [TypeTable] = []
+    var seen: Set<Int> = []
+    func visit(_ table: TypeTable) {
+      guard seen.insert(table.index).inserted else { return }
+      for field in table.schema.fields {
+        if let type = field.kind.target?.type, let target = tableIfKnown(type) { visit(target) }
+      }
+      ordered.append(table)
+    }
+    for table in tables where table.schema.isSynced { visit(table) }
+    return ordered.filter(\.schema.isSynced)
+  }
+}

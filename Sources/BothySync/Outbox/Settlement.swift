@@ -1,0 +1,231 @@
+import BothyStore
+
+/// Brings the outcomes of a batch into the store, inside the transaction of the answer: acknowledged entries are
+/// cleared, conflicts decided, refusals kept with their reason.
+struct Settlement {
+  let transaction: WriteTransaction
+  let clock: SyncClock
+  let rejections: @Sendable (String) -> RejectionPolicy
+  let backoff: Backoff
+  /// The decisions on conflicts, made before the transaction, by operation id.
+  let decisions: [String: ConflictDecision]
+  var report: SyncReport
+
+  /// A decision is valid for the revision it was made on.
+  struct ConflictDecision: Sendable {
+    var revision: Int64
+    var result: Result<MergeDecision, any Error>
+  }
+
+  mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
+    let id = item.operation.record
+    guard let entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else { return }
+    let table = try transaction.catalog.table(id.type)
+    switch verdict {
+    case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
+      try acknowledge(item, entry, table, version: version, modified: modified, record)
+    case .conflict(let current): try conflict(item, entry, table, current)
+    case .rejected(let rejection): try reject(item, entry, table, rejection)
+    case .waiting: try reopen(id, base: entry.base, kind: entry.kind)
+    }
+  }
+
+  // MARK: applied
+
+  private mutating func acknowledge(
+    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, version: String, modified: Int64,
+    _ record: ServerRecord?
+  ) throws {
+    let id = item.operation.record
+    report.pushed += 1
+    switch item.operation.kind {
+    case .insert: report.note(id, .insertedOnServer)
+    case .update: report.note(id, .updatedOnServer)
+    case .delete: report.note(id, .deletedFromServer)
+    }
+    let isCurrent = entry.revision == item.revision && !item.isPartial
+    if isCurrent && item.operation.kind == .delete {
+      return try Outbox.remove(id, in: transaction)
+    }
+    if isCurrent {
+      try Outbox.remove(id, in: transaction)
+      if let record { return try put(record, table) }
+      return try transaction.setVersion(version, table, id: id.id)
+    }
+    if item.operation.kind == .delete {
+      // Deleted there as asked; made again here since.
+      return try reopen(id, base: nil, kind: entry.kind == .delete ? .delete : .insert)
+    }
+    let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
+    try reopen(
+      id, base: OutboxEntry.Base(version: version, fields: fields),
+      kind: entry.kind == .delete ? .delete : .update)
+  }
+
+  /// What the server has after applying an operation that it answered without fields.
+  private static func result(of operation: Operation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
+    guard operation.kind == .update, let base else { return FieldsDocument(operation.fields) }
+    var members = try base.fields.members()
+    for (name, value) in operation.fields { members[name] = value.isNull ? nil : value }
+    return FieldsDocument(members)
+  }
+
+  // MARK: conflicts
+
+  private mutating func conflict(
+    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ current: ServerRecord?
+  ) throws {
+    let id = item.operation.record
+    let live = current.flatMap { $0.isDeleted ? nil : $0 }
+    if entry.kind == .delete && live == nil {
+      report.note(id, .alreadyDeleted)
+      return try Outbox.remove(id, in: transaction)
+    }
+    if let live, entry.kind != .delete, let row = try transaction.row(table, id: id.id),
+      table.document(row) == live.fields
+    {
+      try Outbox.remove(id, in: transaction)
+      return try put(live, table)
+    }
+    guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
+      // Edited while the policy was asked: it is sent again and asked again.
+      return try reopen(id, base: entry.base, kind: entry.kind)
+    }
+    switch decision.result {
+    case .failure(let error):
+      report.failures.append(
+        SyncFailure(record: id, operation: entry.kind, code: "mergeFailed", message: "\(error)", attempts: entry.attempts + 1))
+      try postpone(id, entry, Rejection(code: "mergeFailed", message: "The merge policy failed: \(error)"), state: .pending)
+    case .success(.server): try takeServer(entry, table, live, current)
+    case .success(.client): try takeClient(entry, live)
+    case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
+    }
+  }
+
+  private mutating func takeServer(
+    _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
+  ) throws {
+    let id = entry.record
+    let lost = try transaction.row(table, id: id.id).map { table.document($0) }
+    report.overwritten.append(Overwritten(record: id, fields: lost))
+    try Outbox.remove(id, in: transaction)
+    if let live {
+      try put(live, table)
+      report.note(id, .updatedCache)
+    } else {
+      try transaction.evict(table, id: id.id)
+      report.note(id, .removedFromCache)
+    }
+  }
+
+  /// The local state stays pending, now against what the server has.
+  private mutating func takeClient(_ entry: OutboxEntry, _ live: ServerRecord?) throws {
+    let base = live.map { OutboxEntry.Base(version: $0.version, fields: $0.fields) }
+    let kind: Operation.Kind = entry.kind == .delete ? .delete : base == nil ? .insert : .update
+    try reopen(entry.record, base: base, kind: kind)
+  }
+
+  private mutating func take(
+    merged fields: [String: JSONValue], _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?
+  ) throws {
+    let id = entry.record
+    let document = FieldsDocument(fields)
+    let before = try transaction.row(table, id: id.id)
+    if let before, try Self.losesEdit(table.document(before), entry.base, document) {
+      report.overwritten.append(Overwritten(record: id, fields: table.document(before)))
+    }
+    if let live, live.fields == document {
+      try Outbox.remove(id, in: transaction)
+      try put(live, table)
+      return report.note(id, .updatedCache)
+    }
+    var repaired = false
+    let row = try table.row(
+      document, container: live?.container ?? before?.container ?? id.type, version: live?.version,
+      repaired: &repaired)
+    try transaction.put(table, id: id.id, row)
+    try reopen(
+      id, base: live.map { OutboxEntry.Base(version: $0.version, fields: $0.fields) },
+      kind: live == nil ? .insert : .update)
+  }
+
+  /// Whether a field edited here ends with another value than it was given here.
+  private static func losesEdit(
+    _ local: FieldsDocument, _ base: OutboxEntry.Base?, _ merged: FieldsDocument
+  ) throws -> Bool {
+    let result = try merged.members()
+    return try PushBatchBuilder.changedFields(local, since: base).contains { result[$0.key] ?? .null != $0.value }
+  }
+
+  // MARK: refusals
+
+  private mutating func reject(
+    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection
+  ) throws {
+    let id = entry.record
+    report.failures.append(
+      SyncFailure(
+        record: id, operation: entry.kind, code: rejection.code, message: rejection.message,
+        attempts: entry.attempts + 1))
+    guard entry.revision == item.revision else { return try reopen(id, base: entry.base, kind: entry.kind) }
+    switch rejections(id.type) {
+    case .keepPending: try postpone(id, entry, rejection, state: .pending)
+    case .quarantine(let limit):
+      try postpone(id, entry, rejection, state: entry.attempts + 1 >= limit ? .quarantined : .pending)
+    case .discardAndRefetch: try discard(entry, table)
+    }
+  }
+
+  /// Undoes the local change: the row is what the server last told, and the next pull of its container is whole.
+  private mutating func discard(_ entry: OutboxEntry, _ table: TypeTable) throws {
+    let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
+    report.overwritten.append(Overwritten(record: entry.record, fields: lost))
+    try InboxDecision.revert(entry, table, in: transaction)
+    try PullState.resetAll(in: transaction)
+  }
+
+  private func postpone(
+    _ id: RecordID, _ entry: OutboxEntry, _ rejection: Rejection, state: OutboxEntry.State
+  ) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, attempts = attempts + 1,
+        retry_at = ?3, reason = ?4, state = ?5 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(clock.now() + backoff.milliseconds(attempt: entry.attempts + 1), at: 3)
+    update.bind(rejection.json, at: 4)
+    update.bind(Int64(state.rawValue), at: 5)
+    try update.run()
+  }
+
+  // MARK: shared
+
+  /// The entry is no longer in doubt and has this base; it is sent again by a new operation.
+  private func reopen(_ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, shadow = NULL, kind = ?3,
+        base_version = ?4, base = ?5 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(kind.number, at: 3)
+    update.bind(base?.version, at: 4)
+    if let base { update.bind(utf8: base.fields.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+    try update.run()
+    // The row carries the version too, for the day the entry is gone.
+    if let base, kind != .delete {
+      try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
+    }
+  }
+
+  private mutating func put(_ record: ServerRecord, _ table: TypeTable) throws {
+    var repaired = false
+    let row = try table.row(
+      record.fields, container: record.container, version: record.version, repaired: &repaired)
+    try transaction.put(table, id: record.id.id, row)
+    if repaired { report.repaired += 1 }
+  }
+}

@@ -1,0 +1,64 @@
+/// Where an answer to a read comes from. Whatever the policy, the answer is what the local store holds after any
+/// network result was merged, pending changes included.
+public enum FetchPolicy: String, Sendable, Hashable, CaseIterable {
+  /// The server is asked; without an answer the read throws.
+  case networkOnly
+  /// The server is asked; without an answer the local store answers. The default.
+  case networkElseCache
+  /// The server is not asked.
+  case cacheOnly
+  /// The local store answers; if it has nothing, the server is asked.
+  case cacheElseNetwork
+  /// The container is synced first, both ways; then the local store answers, whether that worked or not.
+  case syncThenCache
+  /// The local store answers at once, and the server is asked in the background; observers see what it brings.
+  case cacheThenRefresh
+}
+
+/// Where a write goes first.
+public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
+  /// The server first, then the local store; without an answer the change is kept locally and pending.
+  case networkThenCache
+  /// The server only; without an answer the write throws and nothing is kept.
+  case networkOnly
+  /// The local store only, pending until the next sync.
+  case cacheOnly
+  /// The local store first, durably, then the server at once. The default.
+  case cacheThenNetwork
+}
+
+/// What becomes of a change that the server refuses for good. Never applied to a lack of network, of a valid
+/// token, or to throttling.
+public enum RejectionPolicy: Sendable, Hashable {
+  /// It stays pending and is tried again, ever more rarely; it shows in the inbox. The default.
+  case keepPending
+  /// After so many refusals it is not sent any more, until somebody decides.
+  case quarantine(after: Int)
+  /// It is undone: the record becomes what the server has.
+  case discardAndRefetch
+}
+
+/// Which way a sync goes.
+public enum SyncScope: String, Sendable, Hashable, CaseIterable {
+  case push, pull, both
+}
+
+/// What one call does otherwise than the store's configuration says; nil leaves the configuration's value.
+public struct RequestOptions: Sendable, Hashable {
+  public var fetchPolicy: FetchPolicy?
+  public var savePolicy: SavePolicy?
+  /// False keeps what the network brings out of the local store.
+  public var cacheResults: Bool?
+  /// Keeps a saved record back from syncing until it is released.
+  public var isDraft: Bool
+
+  public init(
+    fetchPolicy: FetchPolicy? = nil, savePolicy: SavePolicy? = nil, cacheResults: Bool? = nil,
+    isDraft: Bool = false
+  ) {
+    self.fetchPolicy = fetchPolicy
+    self.savePolicy = savePolicy
+    self.cacheResults = cacheResults
+    self.isDraft = isDraft
+  }
+}

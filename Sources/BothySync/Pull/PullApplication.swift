@@ -1,0 +1,140 @@
+import BothyStore
+
+/// Brings the pages of a pull into the store: pages are staged until the last one has come, then all of them are
+/// applied in one transaction, so no reader sees half of what somebody changed together.
+///
+/// A record with pending work is never touched; what the server has of it is kept beside its entry (rule R6).
+struct PullApplication {
+  let transaction: WriteTransaction
+  let now: Int64
+  private let pending: PendingLookup
+  private(set) var pulled = 0
+  private(set) var repaired = 0
+  /// Whether the pages are a complete snapshot that replaces what is here, whatever its versions: the server's
+  /// history may have gone back.
+  private var isRebasing = false
+
+  init(_ transaction: WriteTransaction, now: Int64) throws {
+    self.transaction = transaction
+    self.now = now
+    pending = try Outbox.pending(in: transaction)
+  }
+
+  /// Takes the next page of a scope. True when the scope is now up to date.
+  @discardableResult
+  mutating func take(_ page: SyncResponse.Page) throws -> Bool {
+    var state = try PullState.load(page.scope, in: transaction)
+    let stage = Stage(scope: page.scope, transaction: transaction)
+    if page.reset {
+      // Whatever was staged belongs to a history that is not continued.
+      try stage.clear()
+      state.isResetting = true
+      state.staged = nil
+    }
+    if page.more {
+      try stage.append(page)
+      state.staged = page.cursor
+      try state.save(in: transaction)
+      return false
+    }
+    isRebasing = state.isResetting && state.isComplete
+    var seen: Set<RecordID>? = isRebasing ? [] : nil
+    if state.staged != nil { try stage.forEach { try apply($0, seen: &seen) } }
+    try apply(page, seen: &seen)
+    if let seen { try removeUnseen(seen, in: page.scope) }
+    try stage.clear()
+    state.cursor = page.cursor
+    state.staged = nil
+    state.isResetting = false
+    state.isComplete = true
+    state.pulledAt = now
+    try state.save(in: transaction)
+    return true
+  }
+
+  private mutating func apply(_ page: SyncResponse.Page, seen: inout Set<RecordID>?) throws {
+    for change in page.changes {
+      seen?.insert(change.id)
+      try apply(change)
+    }
+    for id in page.outOfScope { try leave(id) }
+  }
+
+  /// Applies one change of the server's, unless the record has pending work or a newer version is here.
+  mutating func apply(_ change: ServerRecord) throws {
+    guard let table = transaction.catalog.tableIfKnown(change.id.type) else { return try keepUnknown(change) }
+    guard table.schema.isSynced else { return }
+    if let entry = try pending(change.id) { return try shadow(change, entry) }
+    if change.isDeleted {
+      if try transaction.evict(table, id: change.id.id, upTo: change.version) { pulled += 1 }
+      return
+    }
+    var wasRepaired = false
+    let row = try table.row(
+      change.fields, container: change.container, version: change.version, repaired: &wasRepaired)
+    if wasRepaired { repaired += 1 }
+    if isRebasing { try transaction.evict(table, id: change.id.id) }
+    try transaction.put(table, id: change.id.id, row)
+    pulled += 1
+  }
+
+  private func shadow(_ change: ServerRecord, _ entry: OutboxEntry) throws {
+    if !isRebasing, let base = entry.base, !change.version.isNewer(than: base.version) { return }
+    if !isRebasing, let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
+    var writer = JSONWriter()
+    change.write(to: &writer)
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+    update.bind(change.id.type, at: 1)
+    update.bind(change.id.id, at: 2)
+    update.bind(utf8: writer.bytes, at: 3)
+    try update.run()
+  }
+
+  /// The record left the scope or may not be seen any more: gone from here, unless it has pending work.
+  private func leave(_ id: RecordID) throws {
+    guard let table = transaction.catalog.tableIfKnown(id.type), try pending(id) == nil else { return }
+    try transaction.evict(table, id: id.id)
+  }
+
+  /// After a complete snapshot: what the server did not mention is not there any more (rule R15).
+  private mutating func removeUnseen(_ seen: Set<RecordID>, in scope: PullScope) throws {
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let select = try PreparedStatement(
+        "SELECT _id, _container FROM \(table.name) WHERE _version IS NOT NULL", in: transaction.database)
+      var gone: [String] = []
+      while try select.step() {
+        let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
+        let container = select.text(at: 1) ?? table.schema.name
+        if scope.contains(container) && !seen.contains(id) { gone.append(id.id) }
+      }
+      select.reset()
+      for id in gone where try pending(RecordID(type: table.schema.name, id: id)) == nil {
+        try transaction.evict(table, id: id)
+        pulled += 1
+      }
+    }
+  }
+
+  private func keepUnknown(_ change: ServerRecord) throws {
+    var writer = JSONWriter()
+    change.write(to: &writer)
+    let statement = try PreparedStatement(
+      change.isDeleted
+        ? "DELETE FROM bothy_unknown WHERE type = ?1 AND id = ?2"
+        : "INSERT OR REPLACE INTO bothy_unknown VALUES (?1, ?2, ?3)", in: transaction.database)
+    statement.bind(change.id.type, at: 1)
+    statement.bind(change.id.id, at: 2)
+    if !change.isDeleted { statement.bind(utf8: writer.bytes, at: 3) }
+    try statement.run()
+  }
+}
+
+extension String {
+  /// Whether this version is newer than `other`. Versions that are decimal numbers are ordered; of others all
+  /// that is known is whether they differ.
+  func isNewer(than other: String) -> Bool {
+    if let mine = Int64(self), let theirs = Int64(other) { return mine > theirs }
+    return self != other
+  }
+}

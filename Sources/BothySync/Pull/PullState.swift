@@ -1,0 +1,115 @@
+import BothyStore
+
+/// Where a scope was pulled to, and the pages of a pull that is not complete.
+struct PullState: Sendable, Hashable {
+  var scope: PullScope
+  /// The cursor of the state that the records here are at; nil before the first complete pull.
+  var cursor: String?
+  /// The cursor behind the staged pages; nil when nothing is staged.
+  var staged: String?
+  /// Whether the staged pages began a complete snapshot.
+  var isResetting: Bool
+  /// Whether a pull has ever been completed.
+  var isComplete: Bool
+  /// When the last pull was completed, in milliseconds since 1970.
+  var pulledAt: Int64?
+
+  /// Where the next page is asked from.
+  var next: String? { staged ?? cursor }
+
+  static func load(_ scope: PullScope, in transaction: ReadTransaction) throws -> PullState {
+    let select = try PreparedStatement(
+      """
+      SELECT cursor, staged, resetting, complete, pulled_at FROM bothy_cursor WHERE container = ? AND children = ?
+      """, in: transaction.database)
+    select.bind(scope.container, at: 1)
+    select.bind(scope.includesChildren ? 1 : 0, at: 2)
+    defer { select.reset() }
+    guard try select.step() else { return PullState(scope: scope, isResetting: false, isComplete: false) }
+    return PullState(
+      scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1), isResetting: select.int(at: 2) != 0,
+      isComplete: select.int(at: 3) != 0, pulledAt: select.isNull(at: 4) ? nil : select.int(at: 4))
+  }
+
+  static func all(in transaction: ReadTransaction) throws -> [PullState] {
+    let select = try PreparedStatement(
+      "SELECT container, children FROM bothy_cursor ORDER BY container, children", in: transaction.database)
+    var scopes: [PullScope] = []
+    while try select.step() {
+      scopes.append(PullScope(container: select.text(at: 0) ?? "", includesChildren: select.int(at: 1) != 0))
+    }
+    select.reset()
+    return try scopes.map { try load($0, in: transaction) }
+  }
+
+  func save(in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_cursor VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, children) DO UPDATE SET
+        cursor = excluded.cursor, staged = excluded.staged, resetting = excluded.resetting,
+        complete = excluded.complete, pulled_at = excluded.pulled_at
+      """, in: transaction.database)
+    insert.bind(scope.container, at: 1)
+    insert.bind(scope.includesChildren ? 1 : 0, at: 2)
+    insert.bind(cursor, at: 3)
+    insert.bind(staged, at: 4)
+    insert.bind(isResetting ? 1 : 0, at: 5)
+    insert.bind(isComplete ? 1 : 0, at: 6)
+    insert.bind(pulledAt, at: 7)
+    try insert.run()
+  }
+
+  /// The next pull of the scope starts over and brings everything. What is here stays readable until then.
+  static func reset(_ scope: PullScope, in transaction: WriteTransaction) throws {
+    var state = try load(scope, in: transaction)
+    state.cursor = nil
+    state.staged = nil
+    state.isResetting = false
+    try state.save(in: transaction)
+    try Stage(scope: scope, transaction: transaction).clear()
+  }
+
+  static func resetAll(in transaction: WriteTransaction) throws {
+    for state in try all(in: transaction) { try reset(state.scope, in: transaction) }
+  }
+}
+
+/// The staged pages of one scope, as the JSON they came in.
+struct Stage {
+  let scope: PullScope
+  let transaction: WriteTransaction
+
+  func append(_ page: SyncResponse.Page) throws {
+    var writer = JSONWriter(reserving: page.changes.count * 256)
+    page.write(to: &writer)
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_stage SELECT ?1, ?2, coalesce(max(page), 0) + 1, ?3 FROM bothy_stage
+      WHERE container = ?1 AND children = ?2
+      """, in: transaction.database)
+    insert.bind(scope.container, at: 1)
+    insert.bind(scope.includesChildren ? 1 : 0, at: 2)
+    insert.bind(utf8: writer.bytes, at: 3)
+    try insert.run()
+  }
+
+  /// Visits the pages in the order they came, one in memory at a time.
+  func forEach(_ body: (SyncResponse.Page) throws -> Void) throws {
+    let select = try PreparedStatement(
+      "SELECT body FROM bothy_stage WHERE container = ? AND children = ? ORDER BY page", in: transaction.database)
+    select.bind(scope.container, at: 1)
+    select.bind(scope.includesChildren ? 1 : 0, at: 2)
+    defer { select.reset() }
+    while try select.step() {
+      try body(try JSONReader.read(select.bytes(at: 0)) { try SyncResponse.Page(from: &$0) })
+    }
+  }
+
+  func clear() throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_stage WHERE container = ? AND children = ?", in: transaction.database)
+    delete.bind(scope.container, at: 1)
+    delete.bind(scope.includesChildren ? 1 : 0, at: 2)
+    try delete.run()
+  }
+}
