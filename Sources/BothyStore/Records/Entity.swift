@@ -23,7 +23,13 @@
 /// ```
 ///
 /// `encode` and `init` must visit the fields in the order of `schema.fields`.
+///
+/// For queries that the compiler checks, add `struct Fields: Sendable { let done = Field<Bool>("done") }` and
+/// `static let fields = Fields()`, as the macro does; without them a query names fields by `UntypedFields`.
 public protocol Entity: Sendable, Identifiable where ID == String {
+  /// What `$0` is in `Query.where { $0.done == false }`.
+  associatedtype Fields: Sendable = UntypedFields
+  static var fields: Fields { get }
   /// The type's name in the schema, on the wire and on the server. Default: the Swift type's name.
   static var typeName: String { get }
   /// The declaration of the type; its name is `typeName`.
@@ -35,6 +41,10 @@ public protocol Entity: Sendable, Identifiable where ID == String {
 
 extension Entity {
   public static var typeName: String { String(describing: Self.self) }
+}
+
+extension Entity where Fields == UntypedFields {
+  public static var fields: UntypedFields { UntypedFields() }
 }
 
 extension FieldSchema {

@@ -1,0 +1,49 @@
+/// The name of a field with its Swift type, for conditions that the compiler checks: `Field<Bool>("done")`.
+///
+/// `@Entity` generates one for each property; a hand-written entity may declare them or use `UntypedFields`.
+public struct Field<Value: FieldConvertible>: FieldExpression {
+  public let name: String
+
+  public init(_ name: String) { self.name = name }
+}
+
+/// The fields of an entity that declares none: any name is taken, and checked when the query runs.
+@dynamicMemberLookup
+public struct UntypedFields: Sendable {
+  public init() {}
+
+  public subscript(dynamicMember name: String) -> UntypedField { UntypedField(name) }
+}
+
+/// The name of a field whose Swift type is not known. Names and values are checked when the query runs, which
+/// throws `StoreError` `.unknownField` or `.invalidQuery`.
+public struct UntypedField: FieldExpression, TextExpression, CoordinateExpression {
+  public let name: String
+
+  public init(_ name: String) { self.name = name }
+}
+
+/// Something that stands for a field in a condition.
+public protocol FieldExpression: Sendable {
+  var name: String { get }
+}
+
+/// A field that holds text.
+public protocol TextExpression: FieldExpression {}
+
+/// A field that holds a coordinate.
+public protocol CoordinateExpression: FieldExpression {}
+
+extension Field: TextExpression where Value: TextFieldValue {}
+extension Field: CoordinateExpression where Value: CoordinateFieldValue {}
+
+/// `String` and `String?`.
+public protocol TextFieldValue: FieldConvertible {}
+
+/// `Coordinate` and `Coordinate?`.
+public protocol CoordinateFieldValue: FieldConvertible {}
+
+extension String: TextFieldValue {}
+extension Coordinate: CoordinateFieldValue {}
+extension Optional: TextFieldValue where Wrapped: TextFieldValue {}
+extension Optional: CoordinateFieldValue where Wrapped: CoordinateFieldValue {}

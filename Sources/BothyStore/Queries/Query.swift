@@ -1,0 +1,57 @@
+/// Which records of the entity type `E`, in which order, and how many, as a value:
+///
+/// ```swift
+/// Query<Todo>().where { $0.done == false && $0.due < date }.order { $0.due.descending }.limit(10)
+/// ```
+///
+/// The same value is fetched, counted, observed and sent to the server; making one reads nothing.
+public struct Query<E: Entity>: Sendable, Hashable {
+  /// The query without the Swift type.
+  public var recordQuery: RecordQuery
+
+  /// Every record of the type, by id.
+  public init() { recordQuery = RecordQuery(E.typeName) }
+
+  /// The records that `query` describes; its type becomes `E`'s.
+  public init(_ query: RecordQuery) {
+    recordQuery = query
+    recordQuery.type = E.typeName
+  }
+
+  /// Keeps the records for which the condition is true too.
+  public func `where`(_ condition: (E.Fields) -> Predicate) -> Query { self.where(condition(E.fields)) }
+
+  /// Keeps the records for which `condition` is true too.
+  public func `where`(_ condition: Predicate) -> Query {
+    changed { $0.filter = $0.filter && condition }
+  }
+
+  /// Sorts by the key; where earlier keys are equal, if there are any.
+  public func order(_ key: (E.Fields) -> Ordering) -> Query { order(key(E.fields)) }
+
+  /// Sorts by the keys; where earlier keys are equal, if there are any.
+  public func order(_ keys: Ordering...) -> Query { changed { $0.order += keys } }
+
+  /// At most `count` records, after leaving out the first `offset`.
+  public func limit(_ count: Int, offset: Int = 0) -> Query {
+    changed {
+      $0.limit = count
+      $0.offset = offset
+    }
+  }
+
+  /// Only records of one container.
+  public func `in`(container: String) -> Query { changed { $0.container = container } }
+
+  /// Asks for the records that a reference field names, too.
+  public func including(_ field: (E.Fields) -> any FieldExpression) -> Query {
+    let name = field(E.fields).name
+    return changed { $0.include.append(name) }
+  }
+
+  private func changed(_ change: (inout RecordQuery) -> Void) -> Query {
+    var copy = self
+    change(&copy.recordQuery)
+    return copy
+  }
+}
