@@ -14,7 +14,7 @@ public final class Store: Sendable {
   package let connections: Connections
   package let options: StoreOptions
   let recorder: (any ChangeRecorder)?
-  let notices = CommitNotices()
+  let notices: CommitNotices
 
   public var schema: Schema { catalog.schema }
 
@@ -51,6 +51,10 @@ public final class Store: Sendable {
     catalog = Catalog(schema)
     connections = try path.map { path throws(StoreError) in try Connections(path: path, options: options) }
       ?? Connections(inMemory: options)
+    let signals = path.flatMap { [connections] path in
+      CommitSignals(path: path, options: options, writer: connections.writer)
+    }
+    notices = CommitNotices(catalog: catalog, connections: connections, path: self.path, signals: signals)
     do {
       try connections.writer.write { database in
         for statement in recorder?.tables ?? [] { try database.execute(sql: statement) }
@@ -80,8 +84,11 @@ public final class Store: Sendable {
     }
   }
 
-  /// Closes the file. Later calls throw. Releasing the store does the same.
+  deinit { notices.close() }
+
+  /// Closes the file and ends every observation. Later calls throw. Releasing the store does the same.
   public func close() throws {
+    notices.close()
     do { try connections.close() } catch { throw StoreError(error, path: path) }
   }
 }

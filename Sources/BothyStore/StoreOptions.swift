@@ -11,23 +11,40 @@ public struct StoreOptions: Sendable {
     case normal
   }
 
+  /// Who else writes to the file, and how this store's observations hear of it.
+  public enum Processes: Sendable, Hashable {
+    /// Nobody: other stores on the file, in this process or another, go unseen.
+    case single
+    /// Other stores may; each commit touches a small file beside the database (1 to 2 µs), which the others
+    /// watch. The default.
+    case many
+    /// Other programs may, that know nothing of Bothy: SQLite is asked at intervals.
+    case polled(every: Duration)
+  }
+
   public var durability: Durability
+  public var processes: Processes
   /// Connections for reading; each keeps its own page cache.
   public var readers: Int
   /// Page cache of each connection, in bytes.
   public var cacheSize: Int
   /// How long a write waits for another process's write.
   public var busyTimeout: Duration
+  /// What intervals are measured by.
+  public var clock: any Clock<Duration>
   public var logger: Logger
 
   public init(
-    durability: Durability = .full, readers: Int = 4, cacheSize: Int = 8 << 20,
-    busyTimeout: Duration = .seconds(5), logger: Logger = Logger(label: "bothy.store")
+    durability: Durability = .full, processes: Processes = .many, readers: Int = 4, cacheSize: Int = 8 << 20,
+    busyTimeout: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock(),
+    logger: Logger = Logger(label: "bothy.store")
   ) {
     self.durability = durability
+    self.processes = processes
     self.readers = readers
     self.cacheSize = cacheSize
     self.busyTimeout = busyTimeout
+    self.clock = clock
     self.logger = logger
   }
 }

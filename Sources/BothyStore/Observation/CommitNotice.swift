@@ -1,0 +1,107 @@
+import Synchronization
+
+/// Which records a commit touched.
+public struct CommitNotice: Sendable, Hashable {
+  /// The touched records of one type.
+  public enum Records: Sendable, Hashable {
+    /// These, in no particular order, possibly with repetitions.
+    case some([String])
+    /// Too many to list, or another process wrote and did not say.
+    case any
+  }
+
+  /// By the names of the types; a type that was not touched is absent.
+  public let records: [String: Records]
+
+  init(_ touched: TouchedRecords, _ catalog: Catalog) {
+    var records: [String: Records] = [:]
+    for (table, entry) in zip(catalog.tables, touched.entries) {
+      switch entry {
+      case .none: continue
+      case .some(let ids): records[table.schema.name] = .some(ids)
+      case .all: records[table.schema.name] = .any
+      }
+    }
+    self.records = records
+  }
+}
+
+/// Commits as they happen: one notice a transaction; those that happen while the consumer is busy come as one.
+///
+/// No read of the store. Ends when the task is cancelled or the store is closed.
+public struct CommitStream: AsyncSequence, Sendable {
+  public typealias Element = CommitNotice
+  public typealias Failure = Never
+
+  let store: Store
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let lease: SubscriptionLease<NoticeSubscription>
+
+    fileprivate init(_ lease: SubscriptionLease<NoticeSubscription>) { self.lease = lease }
+
+    /// Waits for the next commit; nil once the task is cancelled or the store is closed.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(Never) -> CommitNotice? {
+      await lease.subscription.next(isolation: actor).map { CommitNotice($0, lease.store.catalog) }
+    }
+  }
+
+  /// Commits count from this call on.
+  public func makeAsyncIterator() -> AsyncIterator {
+    let lease = SubscriptionLease(NoticeSubscription(), in: store)
+    store.notices.request()
+    return AsyncIterator(lease)
+  }
+}
+
+/// Gathers notices until the consumer takes them.
+final class NoticeSubscription: CommitSubscriber {
+  private struct State {
+    var gathered: TouchedRecords?
+    var isFinished = false
+    var waiter: CheckedContinuation<TouchedRecords?, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  func next(isolation: isolated (any Actor)?) async -> TouchedRecords? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation(isolation: isolation) { continuation in
+        state.withLock { state in
+          state.waiter?.resume(returning: nil)
+          state.waiter = continuation
+        }
+        handOver()
+      }
+    } onCancel: {
+      finish()
+    }
+  }
+
+  func notice(_ touched: TouchedRecords) {
+    state.withLock { state in
+      if state.gathered == nil { state.gathered = touched } else { state.gathered?.formUnion(touched) }
+    }
+    handOver()
+  }
+
+  private func handOver() {
+    state.withLock { state in
+      guard let waiter = state.waiter, state.isFinished || state.gathered != nil else { return }
+      waiter.resume(returning: state.isFinished ? nil : state.gathered)
+      state.waiter = nil
+      state.gathered = nil
+    }
+  }
+
+  var isDue: Bool { false }
+  func refresh(_ transaction: ReadTransaction) {}
+  func fail(_ error: any Error) { finish() }
+
+  func finish() {
+    state.withLock { $0.isFinished = true }
+    handOver()
+  }
+}

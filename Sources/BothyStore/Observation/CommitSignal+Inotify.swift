@@ -1,0 +1,93 @@
+#if os(Linux) || os(Android)
+  import Dispatch
+  import Foundation
+  import Synchronization
+
+  /// Signals by files in a folder that is watched with inotify: a commit is heard of in 70 µs.
+  ///
+  /// Each store writes to a file of its own and passes over events of that file. When the folder is deleted it is
+  /// made and watched again.
+  final class FileSignal: CommitSignal {
+    private struct State {
+      var source: (any DispatchSourceRead)?
+      var descriptor: Int32 = -1
+    }
+
+    private let file: SignalFile
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "bothy.signals")
+
+    init(path: String) {
+      file = SignalFile(folder: SignalFile.folder(of: path), name: UUID().uuidString.lowercased())
+      SignalFile.removeStale(in: file.folder)
+    }
+
+    func announce() { file.touch() }
+
+    func start(_ heard: @escaping @Sendable () -> Void) throws {
+      let descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
+      guard descriptor >= 0, watch(descriptor) else {
+        let reason = String(cString: strerror(errno))
+        if descriptor >= 0 { _ = Foundation.close(descriptor) }
+        throw StoreError(.cannotOpen, "The folder \(file.folder) can't be watched: \(reason).")
+      }
+      state.withLock { state in
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler { [weak self] in
+          if self?.hasForeignEvent(descriptor) == true { heard() }
+        }
+        source.setCancelHandler { _ = Foundation.close(descriptor) }
+        source.activate()
+        state.source = source
+        state.descriptor = descriptor
+      }
+    }
+
+    /// The descriptor is closed once the last event has been handled.
+    func stop() {
+      state.withLock { state in
+        state.source?.cancel()
+        state.source = nil
+        state.descriptor = -1
+      }
+    }
+
+    func close() {
+      stop()
+      file.remove()
+    }
+
+    deinit { close() }
+
+    /// Watches the folder, which has this store's file in it, so that nobody takes it for unused.
+    private func watch(_ descriptor: Int32) -> Bool {
+      guard file.ensure() else { return false }
+      return inotify_add_watch(
+        descriptor, file.folder, UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)) >= 0
+    }
+
+    /// Drains the events. True if one was not about this store's own file.
+    private func hasForeignEvent(_ descriptor: Int32) -> Bool {
+      var isForeign = false
+      var watchIsLost = false
+      withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+        while true {
+          let count = read(descriptor, buffer.baseAddress, buffer.count)
+          guard count > 0 else { return }
+          var position = 0
+          while position < count {
+            let event = buffer.loadUnaligned(fromByteOffset: position, as: inotify_event.self)
+            let start = position + MemoryLayout<inotify_event>.size
+            let name = buffer[start..<start + Int(event.len)].prefix { $0 != 0 }
+            if event.mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(descriptor, event.wd) }
+            if event.mask & UInt32(IN_IGNORED) != 0 { watchIsLost = true }
+            if !name.elementsEqual(file.name.utf8) { isForeign = true }
+            position = start + Int(event.len)
+          }
+        }
+      }
+      if watchIsLost { _ = watch(descriptor) }
+      return isForeign
+    }
+  }
+#endif

@@ -1,0 +1,34 @@
+/// What an answer depends on: a commit that touches none of it can't change the answer.
+public struct ObservationRegion: Sendable, Hashable {
+  private enum Part: Sendable, Hashable {
+    case everything
+    case types([String])
+    case records([RecordID])
+  }
+
+  private let part: Part
+
+  private init(_ part: Part) { self.part = part }
+
+  /// Any record of any type.
+  public static var everything: ObservationRegion { ObservationRegion(.everything) }
+
+  /// Any record of the named types.
+  public static func types(_ names: String...) -> ObservationRegion { ObservationRegion(.types(names)) }
+
+  /// Any record of the named types.
+  public static func types(_ names: [String]) -> ObservationRegion { ObservationRegion(.types(names)) }
+
+  /// The records with these ids only.
+  public static func records(_ ids: RecordID...) -> ObservationRegion { ObservationRegion(.records(ids)) }
+
+  func isTouched(by touched: TouchedRecords, _ catalog: Catalog) -> Bool {
+    switch part {
+    case .everything: !touched.isEmpty
+    case .types(let names):
+      names.contains { name in catalog.tableIfKnown(name).map { touched.touches($0.index) } ?? false }
+    case .records(let ids):
+      ids.contains { id in catalog.tableIfKnown(id.type).map { touched.touches($0.index, id.id) } ?? false }
+    }
+  }
+}
