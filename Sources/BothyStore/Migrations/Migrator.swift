@@ -44,6 +44,7 @@ struct Migrator {
         "\(path) does not fit the declared schema. " + change.problems.joined(separator: " "))
     }
     for (type, field) in change.newFields { try installer.add(field, to: type) }
+    for (type, field) in change.newlyRequired { try installer.fill(field, of: type, onlyNull: true) }
     for type in change.newTypes { try installer.create(type) }
     for type in change.reindexed {
       try installer.dropIndexes(of: type)
@@ -142,6 +143,7 @@ struct Migrator {
         sql: "ALTER TABLE \(table) RENAME COLUMN \(before.quotedIdentifier) TO \(after.quotedIdentifier)")
     }
     schema.types[position].fields[index] = wanted
+    try LinkIndex(database: database).rebuild(type: type, field: wanted)
     try installer.createIndexes(of: schema.types[position])
   }
 

@@ -3,12 +3,14 @@
 struct SchemaChange {
   var newTypes: [TypeSchema] = []
   var newFields: [(type: TypeSchema, field: FieldSchema)] = []
+  /// Fields that became required and have a default, which rows without a value get.
+  var newlyRequired: [(type: TypeSchema, field: FieldSchema)] = []
   /// Types whose indexes or full-text options differ and are built again.
   var reindexed: [TypeSchema] = []
   /// What no automatic change covers, as sentences.
   var problems: [String] = []
 
-  var isEmpty: Bool { newTypes.isEmpty && newFields.isEmpty && reindexed.isEmpty && problems.isEmpty }
+  var isEmpty: Bool { newTypes.isEmpty && newFields.isEmpty && newlyRequired.isEmpty && reindexed.isEmpty && problems.isEmpty }
 
   /// Compares `old`, after the declared steps, with `new`.
   init(from old: Schema, to new: Schema) {
@@ -39,12 +41,16 @@ struct SchemaChange {
         }
         continue
       }
-      if before.kind.columnType != field.kind.columnType || before.columns.count != field.columns.count {
+      if !before.kind.isReadable(as: field.kind) {
         problems.append(
           "\(new.name).\(field.name) changed from \(before.kind.name) to \(field.kind.name); "
             + "declare a `.convertField` step.")
-      } else if before.isOptional && !field.isOptional && field.defaultValue == nil {
-        problems.append("\(new.name).\(field.name) became required; give it a default.")
+      } else if before.isOptional && !field.isOptional {
+        if field.defaultValue != nil {
+          newlyRequired.append((new, field))
+        } else {
+          problems.append("\(new.name).\(field.name) became required; give it a default.")
+        }
       }
     }
     for field in old.fields where new[field.name] == nil {
@@ -56,6 +62,19 @@ struct SchemaChange {
   }
 
   private static func indexing(_ type: TypeSchema) -> [String] {
-    type.fields.map { "\($0.name) \($0.isIndexed) \($0.isUnique) \($0.isFullText)" }.sorted()
+    type.fields.map { "\($0.name) \($0.kind.name) \($0.isIndexed) \($0.isUnique) \($0.isFullText)" }.sorted()
+  }
+}
+
+extension FieldKind {
+  /// Whether every stored value of this kind is one of the other as it stands.
+  fileprivate func isReadable(as other: FieldKind) -> Bool {
+    switch (name, other.name) {
+    case (let old, let new) where old == new: true
+    case ("uuid", "string"), ("reference", "string"), ("string", "reference"), ("uuid", "reference"),
+      ("date", "int"), ("bool", "int"), ("blob", "json"), ("references", "json"):
+      true
+    default: false
+    }
   }
 }

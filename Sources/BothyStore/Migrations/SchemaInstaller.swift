@@ -43,13 +43,20 @@ struct SchemaInstaller {
     for definition in Self.definitions(of: field) {
       try database.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(definition)")
     }
-    if let value = field.defaultValue {
-      let assignments = field.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
-      let statement = try PreparedStatement("UPDATE \(table) SET \(assignments)", in: database)
-      var encoder = FieldEncoder(binding: statement.pointer, from: 1)
-      encoder.encode(value, kind: field.kind)
-      try statement.run()
-    }
+    try fill(field, of: type, onlyNull: false)
+    try LinkIndex(database: database).rebuild(type: type.name, field: field)
+  }
+
+  /// Gives rows the field's default value, if it has one.
+  func fill(_ field: FieldSchema, of type: TypeSchema, onlyNull: Bool) throws {
+    guard let value = field.defaultValue, let column = field.columns.first else { return }
+    let assignments = field.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
+    let condition = onlyNull ? " WHERE \(column.quotedIdentifier) IS NULL" : ""
+    let statement = try PreparedStatement(
+      "UPDATE \(type.name.quotedIdentifier) SET \(assignments)\(condition)", in: database)
+    var encoder = FieldEncoder(binding: statement.pointer, from: 1)
+    encoder.encode(value, kind: field.kind)
+    try statement.run()
   }
 
   func drop(_ field: FieldSchema, of type: TypeSchema) throws {
@@ -84,16 +91,29 @@ struct SchemaInstaller {
   /// the app writes, not by the index, so that a pull never fails on what another device did.
   func createIndexes(of type: TypeSchema) throws {
     let table = type.name.quotedIdentifier
-    for field in type.fields {
-      var isReference = false
-      if case .reference = field.kind { isReference = true }
-      guard field.isIndexed || field.isUnique || isReference else { continue }
+    for field in type.fields where Self.hasIndex(field) {
       let unique = field.isUnique && !type.isSynced ? "UNIQUE " : ""
-      let name = "bothy_index_\(type.name)_\(field.name)".quotedIdentifier
+      let name = Self.indexName(type, field).quotedIdentifier
       let columns = field.columns.map(\.quotedIdentifier).joined(separator: ", ")
       try database.execute(sql: "CREATE \(unique)INDEX \(name) ON \(table) (\(columns))")
     }
     if type.hasFullText { try createFullText(of: type) }
+  }
+
+  private static func hasIndex(_ field: FieldSchema) -> Bool {
+    if case .reference = field.kind { return true }
+    return field.isIndexed || field.isUnique
+  }
+
+  private static func indexName(_ type: TypeSchema, _ field: FieldSchema) -> String {
+    "bothy_index_\(type.name)_\(field.name)"
+  }
+
+  /// The names of everything that `createIndexes` makes.
+  static func indexNames(of type: TypeSchema) -> [String] {
+    let text = "bothy_fts_\(type.name)"
+    return type.fields.filter(hasIndex).map { indexName(type, $0) }
+      + (type.hasFullText ? [text, text + "_insert", text + "_update", text + "_delete"] : [])
   }
 
   static func fullTextTable(_ type: String) -> String { "bothy_fts_\(type)".quotedIdentifier }

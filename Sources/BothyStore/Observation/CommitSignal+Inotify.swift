@@ -5,12 +5,13 @@
 
   /// Signals by files in a folder that is watched with inotify: a commit is heard of in 70 µs.
   ///
-  /// Each store writes to a file of its own and passes over events of that file. When the folder is deleted it is
-  /// made and watched again.
+  /// Each store writes to a file of its own and passes over events of that file. When someone deletes that file,
+  /// with or without the folder, both are made and watched again. (The deletion of the folder itself raises no
+  /// event while a file that was in it is still open somewhere.)
   final class FileSignal: CommitSignal {
     private struct State {
       var source: (any DispatchSourceRead)?
-      var descriptor: Int32 = -1
+      var watch: Int32 = -1
     }
 
     private let file: SignalFile
@@ -39,7 +40,6 @@
         source.setCancelHandler { _ = Foundation.close(descriptor) }
         source.activate()
         state.source = source
-        state.descriptor = descriptor
       }
     }
 
@@ -48,7 +48,7 @@
       state.withLock { state in
         state.source?.cancel()
         state.source = nil
-        state.descriptor = -1
+        state.watch = -1
       }
     }
 
@@ -62,14 +62,19 @@
     /// Watches the folder, which has this store's file in it, so that nobody takes it for unused.
     private func watch(_ descriptor: Int32) -> Bool {
       guard file.ensure() else { return false }
-      return inotify_add_watch(
-        descriptor, file.folder, UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)) >= 0
+      let watch = inotify_add_watch(descriptor, file.folder, UInt32(IN_MODIFY) | UInt32(IN_DELETE))
+      guard watch >= 0 else { return false }
+      state.withLock { state in
+        if state.watch >= 0 && state.watch != watch { inotify_rm_watch(descriptor, state.watch) }
+        state.watch = watch
+      }
+      return true
     }
 
-    /// Drains the events. True if one was not about this store's own file.
+    /// Drains the events. True if one tells of another store's commit, or commits may have gone unseen.
     private func hasForeignEvent(_ descriptor: Int32) -> Bool {
       var isForeign = false
-      var watchIsLost = false
+      var isLost = false
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         while true {
           let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -79,15 +84,16 @@
             let event = buffer.loadUnaligned(fromByteOffset: position, as: inotify_event.self)
             let start = position + MemoryLayout<inotify_event>.size
             let name = buffer[start..<start + Int(event.len)].prefix { $0 != 0 }
-            if event.mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(descriptor, event.wd) }
-            if event.mask & UInt32(IN_IGNORED) != 0 { watchIsLost = true }
-            if !name.elementsEqual(file.name.utf8) { isForeign = true }
+            let isOwn = name.elementsEqual(file.name.utf8)
+            if isOwn && event.mask & UInt32(IN_DELETE) != 0 { isLost = true }
+            if !isOwn && event.mask & (UInt32(IN_MODIFY) | UInt32(IN_Q_OVERFLOW)) != 0 { isForeign = true }
             position = start + Int(event.len)
           }
         }
       }
-      if watchIsLost { _ = watch(descriptor) }
-      return isForeign
+      // If it can't be watched again, the database's folder itself is gone.
+      if isLost { _ = watch(descriptor) }
+      return isForeign || isLost
     }
   }
 #endif

@@ -77,10 +77,10 @@ final class SignalFile: Sendable {
   /// Makes and locks the file; -1 if that fails. Another store may take it for stale between the two, hence the
   /// second look.
   private func makeFile() -> Int32 {
-    mkdir(folder, 0o777)
     for _ in 0..<3 {
+      mkdir(folder, 0o777)
       let file = open(folder + "/" + name, O_CREAT | O_RDWR | O_CLOEXEC, 0o666)
-      guard file >= 0 else { return -1 }
+      guard file >= 0 else { continue }
       if (isShared || flock(file, LOCK_EX) == 0) && !Self.isDeleted(file) { return file }
       _ = Foundation.close(file)
     }

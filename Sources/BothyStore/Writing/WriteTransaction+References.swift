@@ -45,7 +45,13 @@ extension WriteTransaction {
 
   func unlink(_ table: TypeTable, id: String) throws {
     guard table.hasListReferences, let row = try row(table, id: id) else { return }
-    for (field, value) in zip(table.schema.fields, row.values) {
+    try unlink(table, id: id, row.values)
+  }
+
+  /// Forgets the references in `values`, which the record had.
+  func unlink(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
+    guard table.hasListReferences else { return }
+    for (field, value) in zip(table.schema.fields, values) {
       guard case .references(let target, _) = field.kind, case .list(let ids) = value else { continue }
       let delete = try PreparedStatement(
         """

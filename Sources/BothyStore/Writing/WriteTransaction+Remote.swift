@@ -2,6 +2,7 @@
 extension WriteTransaction {
   /// Writes a row as the server has it, new or over the old one.
   package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws {
+    try unlink(table, id: id)
     let put = try statement(.put, table)
     put.bind(id, at: 1)
     var encoder = FieldEncoder(binding: put.pointer, from: 2)
@@ -11,10 +12,7 @@ extension WriteTransaction {
     put.bind(row.version, at: next + 1)
     put.bind(row.unknownFields, at: next + 2)
     try put.run()
-    if table.hasListReferences {
-      try unlink(table, id: id)
-      try link(table, id: id, row.values)
-    }
+    try link(table, id: id, row.values)
     touch(table, id)
   }
 

@@ -114,6 +114,7 @@ public final class WriteTransaction: ReadTransaction {
     insert.bind(id, at: 1)
     var encoder = FieldEncoder(binding: insert.pointer, from: 2)
     encode(&encoder)
+    try check(encoder, insert)
     if table.schema.isSynced {
       insert.bind(container == table.schema.name ? nil : container, at: encoder.nextParameter)
     }
@@ -134,16 +135,15 @@ public final class WriteTransaction: ReadTransaction {
       throw Self.notFound(RecordID(type: table.schema.name, id: id))
     }
     if before.values == values { return }
-    if table.hasSideWork {
-      try checkUnique(table, id: id, values)
-      try unlink(table, id: id)
-      try link(table, id: id, values)
-    }
+    if table.hasSideWork { try checkUnique(table, id: id, values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
+    try check(encoder, update)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
+    try unlink(table, id: id, before.values)
+    try link(table, id: id, values)
     changed(.update, table, id, before: before)
     try flushIfFull()
   }
@@ -152,10 +152,18 @@ public final class WriteTransaction: ReadTransaction {
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     encode(&encoder)
+    try check(encoder, update)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
     guard database.changedRows > 0 else { throw Self.notFound(RecordID(type: table.schema.name, id: id)) }
     touched.insert(table.index, id)
+  }
+
+  /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte.
+  private func check(_ encoder: FieldEncoder, _ statement: PreparedStatement) throws {
+    guard encoder.resultCode != 0 else { return }
+    statement.clearBindings()
+    throw DatabaseError(resultCode: ResultCode(rawValue: encoder.resultCode))
   }
 
   /// Removes one row, with no regard to what refers to it.

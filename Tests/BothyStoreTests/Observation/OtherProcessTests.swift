@@ -1,0 +1,159 @@
+import BothyStore
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OtherProcessTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var signals: String { folder.database + "-signals" }
+
+  private func open(_ options: StoreOptions = StoreOptions(durability: .normal)) throws -> Store {
+    try Store(at: folder.database, schema: todoSchema, options: options)
+  }
+
+  @Test("stores on one file see each other's commits")
+  func twoStores() async throws {
+    let (one, two) = (try open(), try open())
+    try await withDeadline {
+      var atOne = one.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+      var atTwo = two.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+      #expect(try await atOne.next() == .some(nil))
+      #expect(try await atTwo.next() == .some(nil))
+      try await one.write { try $0.insert(Todo("a", "from one")) }
+      #expect(try await atTwo.next() == "from one")
+      #expect(try await atOne.next() == "from one")
+      try await two.write { try $0.update(Todo.self, id: "a") { $0.title = "from two" } }
+      #expect(try await atOne.next() == "from two")
+    }
+  }
+
+  @Test("a commit of another process is seen")
+  func realProcess() async throws {
+    let store = try open()
+    try await store.write { try $0.insert(Todo("a", "here")) }
+    let (path, signals) = (folder.database, signals)
+    try await withDeadline {
+      var titles = store.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+      #expect(try await titles.next() == "here")
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = [
+        "python3", "-c",
+        """
+        import os, sqlite3, sys
+        database = sqlite3.connect(sys.argv[1])
+        with database: database.execute("UPDATE Todo SET title = 'there' WHERE _id = 'a'")
+        file = os.open(sys.argv[2] + "/python", os.O_CREAT | os.O_RDWR)
+        os.pwrite(file, b"1", 0)
+        """, path, signals,
+      ]
+      try process.run()
+      #expect(try await titles.next() == "there")
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+    }
+  }
+
+  @Test("the folder may be deleted under the watchers")
+  func folderDeleted() async throws {
+    let (one, two) = (try open(), try open())
+    try await one.write { try $0.insert(Todo("a", "0")) }
+    try await withDeadline { [folder, signals] in
+      var titles = two.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+      #expect(try await titles.next() == "0")
+      for number in 1...5 {
+        // The watcher may put its file back before the folder goes: then only the files were deleted.
+        try? FileManager.default.removeItem(atPath: signals)
+        try await until { !folder.names(in: signals).isEmpty }
+        try await one.write { try $0.update(Todo.self, id: "a") { $0.title = "\(number)" } }
+        #expect(try await titles.next() == "\(number)")
+      }
+    }
+  }
+
+  @Test("each store keeps one signal file while it is open, and none afterwards")
+  func files() throws {
+    let (one, two) = (try open(), try open())
+    #expect(folder.names(in: signals).isEmpty)
+    try one.write { try $0.insert(Todo("a")) }
+    try two.write { try $0.insert(Todo("b")) }
+    #expect(folder.names(in: signals).count == 2)
+    try one.close()
+    #expect(folder.names(in: signals).count == 1)
+    try two.close()
+    #expect(!FileManager.default.fileExists(atPath: signals))
+  }
+
+  @Test("files that a dead process left are removed when a store opens, files of living stores are kept")
+  func staleFiles() throws {
+    let living = try open()
+    try living.write { try $0.insert(Todo("a")) }
+    let kept = folder.names(in: signals)
+    #expect(FileManager.default.createFile(atPath: signals + "/stale", contents: Data()))
+    let other = try open()
+    #expect(folder.names(in: signals) == kept)
+    try other.close()
+  }
+
+  @Test("a store alone on its file makes no signal files")
+  func single() throws {
+    var options = StoreOptions()
+    options.processes = .single
+    let store = try open(options)
+    try store.write { try $0.insert(Todo("a")) }
+    #expect(!FileManager.default.fileExists(atPath: signals))
+  }
+
+  @Test("watching leaves no descriptors behind")
+  func descriptors() async throws {
+    try await cycle()
+    let before = folder.names(in: "/proc/self/fd").count
+    for _ in 0..<10 { try await cycle() }
+    // Other tests run beside this one and have files of their own.
+    try await until { folder.names(in: "/proc/self/fd").count < before + 30 }
+  }
+
+  private func cycle() async throws {
+    let store = try open()
+    var iterator = store.values(of: Todo.self, id: "a").makeAsyncIterator()
+    _ = try await iterator.next()
+    try await store.write { try $0.save(Todo("a", "x")) }
+    try store.close()
+  }
+
+  @Test("polling sees commits of programs that give no signal, at each tick of the clock")
+  func polling() async throws {
+    let clock = ManualClock()
+    let silent = try open(StoreOptions(processes: .single))
+    let store = try open(StoreOptions(processes: .polled(every: .seconds(1)), clock: clock))
+    try await withDeadline {
+      var titles = store.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+      #expect(try await titles.next() == .some(nil))
+      for number in 1...3 {
+        try await silent.write { try $0.save(Todo("a", "\(number)")) }
+        try await until { clock.sleeperCount == 1 }
+        clock.advance(by: .seconds(1))
+        #expect(try await titles.next() == "\(number)")
+      }
+    }
+  }
+
+  @Test("where the folder can't be made, commits are polled")
+  func fallback() async throws {
+    #expect(FileManager.default.createFile(atPath: signals, contents: Data()))
+    let clock = ManualClock()
+    let other = try open()
+    let store = try open(StoreOptions(clock: clock))
+    try await withDeadline {
+      var titles = store.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+      #expect(try await titles.next() == .some(nil))
+      try await other.write { try $0.save(Todo("a", "seen")) }
+      try await until { clock.sleeperCount == 1 }
+      clock.advance(by: .seconds(1))
+      #expect(try await titles.next() == "seen")
+    }
+  }
+}
