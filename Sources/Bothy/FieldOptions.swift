@@ -1,0 +1,51 @@
+// The options of a field: attributes on the stored properties of a struct marked `@Entity`. They add no code.
+
+/// The field's name in the schema, in the file and on the server, where it is not the property's.
+///
+/// ```swift
+/// @Named("due_at") var due: Date?
+/// ```
+@attached(peer)
+public macro Named(_ name: String) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// Keeps an index, so that filtering and sorting by the field cost what they return, not what the type holds.
+/// Each index makes a write of the record a few microseconds longer.
+@attached(peer)
+public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// Lets no two records of the type hold the same value; a write that would throws `StoreError`
+/// `.uniqueViolation`. Optional fields may be nil any number of times.
+@attached(peer)
+public macro Unique() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// Makes the words of the field part of the type's full-text index. For `String` and `String?`.
+@attached(peer)
+public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// Keeps the value out of the database, in the app's secret store, until the server has it.
+@attached(peer)
+public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// How the field is merged when this device and the server both changed it and the type's policy is
+/// `MergePolicy.fieldMerge`.
+///
+/// ```swift
+/// @Merge(.counter) var views = 0
+/// ```
+@attached(peer)
+public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// What happens to this record when the one it refers to is deleted; without it, the reference becomes nil.
+/// A reference that isn't optional needs `.cascade` or `.deny`.
+///
+/// ```swift
+/// @OnDelete(.cascade) var list: Reference<TodoList>
+/// ```
+@attached(peer)
+public macro OnDelete(_ rule: FieldKind.DeleteRule) =
+  #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
+/// Keeps a property out of the record: it is neither stored nor synced, and has its initial value whenever the
+/// record is read.
+@attached(peer)
+public macro Transient() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

@@ -1,0 +1,37 @@
+internal import SwiftSyntax
+
+/// The arguments of `@Entity(…)`, as written.
+struct EntityArguments {
+  var name: String?
+  var isLocal = false
+  var writeMode: ExprSyntax?
+  var permissions: ExprSyntax?
+
+  init?(_ node: AttributeSyntax, problems: inout Problems) {
+    guard case .argumentList(let list)? = node.arguments else { return }
+    for argument in list {
+      switch argument.label?.text {
+      case "writeMode": writeMode = argument.expression.trimmed
+      case "permissions": permissions = argument.expression.trimmed
+      default:
+        if let member = argument.expression.as(MemberAccessExprSyntax.self) {
+          isLocal = member.declName.baseName.text == "local"
+        } else if let text = argument.expression.literalText {
+          if !text.isSchemaName { problems.add(.invalidName(text), at: argument.expression) }
+          name = text
+        } else {
+          problems.add(.nameNotLiteral, at: argument.expression)
+          return nil
+        }
+      }
+    }
+  }
+}
+
+extension ExprSyntax {
+  /// The text of a string literal in one piece: without interpolation and line breaks.
+  var literalText: String? {
+    guard let literal = self.as(StringLiteralExprSyntax.self), literal.segments.count == 1 else { return nil }
+    return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text
+  }
+}

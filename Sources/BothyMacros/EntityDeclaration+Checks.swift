@@ -1,0 +1,130 @@
+internal import SwiftDiagnostics
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// What a property of an entity may be, told from its text alone: what the compiler would say as well, but of
+/// generated code, is said here of the property.
+extension EntityDeclaration {
+  func check(
+    _ property: EntityProperty, _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax,
+    problems: inout Problems
+  ) {
+    let name = property.name.plainText
+    if property.isTransient {
+      if !property.startsWithValue { problems.add(.transientWithoutValue(name), at: binding) }
+      return
+    }
+    if property.isLazy {
+      return problems.add(.lazyField(name), at: variable, fixIts: [.add(attribute: "Transient", to: variable)])
+    }
+    checkValue(property, variable, problems: &problems)
+    if property.options.name == nil, !name.isSchemaName {
+      problems.add(
+        .invalidFieldName(name), at: binding.pattern,
+        fixIts: [.add(attribute: "Named(\"<#name#>\")", to: variable)])
+    }
+    guard let type = property.type else {
+      let fixIts = binding.initializer?.value.likelyType.map { [typed(binding, as: $0)] } ?? []
+      return problems.add(.typeMissing(name), at: binding.pattern, fixIts: fixIts)
+    }
+    // The written type, not the trimmed copy, says where it stands.
+    let place = binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding)
+    check(type, place, problems: &problems)
+    checkOptions(property, type, variable, place, problems: &problems)
+  }
+
+  func check(
+    id property: EntityProperty, _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax,
+    problems: inout Problems
+  ) {
+    if let type = property.type, !["String", "Swift.String"].contains(type.description) {
+      let fixIts: [FixIt] = binding.typeAnnotation.map { [.replace($0.type, with: TypeSyntax("String"))] } ?? []
+      problems.add(
+        .idType(type.description), at: binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding),
+        fixIts: fixIts)
+    }
+    for marker in variable.attributes.fieldMarkers {
+      problems.add(.idOption(option: marker.plainName), at: marker)
+    }
+    checkValue(property, variable, problems: &problems)
+  }
+
+  private func checkValue(
+    _ property: EntityProperty, _ variable: VariableDeclSyntax, problems: inout Problems
+  ) {
+    guard property.isLet, property.initialValue != nil else { return }
+    let specifier = variable.bindingSpecifier
+    problems.add(
+      .letWithValue(property.name.plainText), at: specifier,
+      fixIts: [.replace(specifier, with: specifier.with(\.tokenKind, .keyword(.var)))])
+  }
+
+  private func check(_ type: TypeSyntax, _ place: Syntax, problems: inout Problems) {
+    let text = type.trimmedDescription
+    if let unwrapped = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+      let optional = OptionalTypeSyntax(wrappedType: unwrapped.wrappedType.trimmed)
+      return problems.add(
+        .implicitlyUnwrapped(unwrapped.wrappedType.trimmedDescription), at: place,
+        fixIts: [.replace(place, with: TypeSyntax(optional))])
+    }
+    switch type.unwrapped.as(TypeSyntaxEnum.self) {
+    case .tupleType, .functionType, .someOrAnyType, .compositionType:
+      problems.add(.unsupportedType(text), at: place)
+    case .arrayType(let array) where array.element.unwrapped.isKnownValue:
+      problems.add(.arrayOfValues(text), at: place)
+    default: break
+    }
+  }
+
+  private func checkOptions(
+    _ property: EntityProperty, _ type: TypeSyntax, _ variable: VariableDeclSyntax, _ place: Syntax,
+    problems: inout Problems
+  ) {
+    let marker = { (name: String) in
+      variable.attributes.fieldMarkers.first { $0.plainName == name }.map(Syntax.init) ?? place
+    }
+    if property.options.isFullText, type.unwrapped.isKnownValue, type.unwrapped.plainName != "String" {
+      problems.add(.optionNeedsType(option: "FullText", type: "String"), at: marker("FullText"))
+    }
+    if property.options.onDelete != nil, type.unwrapped.isKnownValue {
+      problems.add(.optionNeedsType(option: "OnDelete", type: "Reference"), at: marker("OnDelete"))
+    }
+    let rule = property.options.onDelete?.as(MemberAccessExprSyntax.self)?.declName.baseName.text ?? "nullify"
+    if type.plainName == "Reference", rule == "nullify" {
+      let optional = OptionalTypeSyntax(wrappedType: type)
+      problems.add(
+        .nullifyNeedsOptional(property.name.plainText), at: place,
+        fixIts: [
+          .replace(place, with: TypeSyntax(optional)), .add(attribute: "OnDelete(.cascade)", to: variable),
+        ])
+    }
+  }
+
+  private func typed(_ binding: PatternBindingSyntax, as type: TypeSyntax) -> FixIt {
+    var typed = binding
+    typed.pattern = binding.pattern.trimmed
+    typed.typeAnnotation = TypeAnnotationSyntax(
+      colon: .colonToken(trailingTrivia: .space), type: type, trailingTrivia: .space)
+    return FixIt(
+      message: EntityCorrection.add(": \(type)"),
+      changes: [.replace(oldNode: Syntax(binding), newNode: Syntax(typed))])
+  }
+}
+
+extension TypeSyntax {
+  /// The type inside any number of `?`.
+  fileprivate var unwrapped: TypeSyntax {
+    self.as(OptionalTypeSyntax.self)?.wrappedType.unwrapped ?? self
+  }
+
+  /// The name without module and generic arguments.
+  fileprivate var plainName: String? {
+    self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
+  }
+
+  /// Whether the type is one of the plain values that every entity knows.
+  fileprivate var isKnownValue: Bool {
+    let known: Set = ["Bool", "Int", "Int64", "Double", "String", "Date", "UUID", "Data", "Coordinate"]
+    return plainName.map(known.contains) ?? false
+  }
+}

@@ -1,0 +1,56 @@
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// Writes the memberwise initialiser, by the rules of Swift's own with three differences: it is as visible as
+/// the struct, the id that the struct doesn't declare comes first and makes itself, and every optional
+/// property may be left out.
+extension EntityDeclaration {
+  var memberwiseInitialiser: DeclSyntax {
+    let members = parameters
+    let level = members.map(\.access).min().map { min($0, access) } ?? access
+    let list = members.map { member in
+      "\(member.name): \(member.type)" + (member.value.map { " = \($0)" } ?? "")
+    }
+    let assignments = members.map { "\n  self.\($0.name) = \($0.name)" }.joined()
+    let oneLine = list.joined(separator: ", ")
+    let parameterList =
+      oneLine.count < 80 ? oneLine : "\n  " + list.joined(separator: ",\n  ") + "\n"
+    let modifier = level < .internal && level < access ? "\(level) " : level.modifier
+    return """
+      nonisolated \(raw: modifier)init(\(raw: parameterList)) {\(raw: assignments)
+      }
+      """
+  }
+
+  private struct Parameter {
+    let name: String
+    let type: String
+    let value: String?
+    let access: AccessLevel
+  }
+
+  private var parameters: [Parameter] {
+    var parameters = properties.map(parameter)
+    let id: Parameter? =
+      declaredID.map {
+        Parameter(name: "id", type: "String", value: $0.initialValue?.description, access: access)
+      } ?? Parameter(name: "id", type: "String", value: "Bothy.UUIDv7.make()", access: access)
+    parameters.insert(id, at: idPosition)
+    return parameters.compactMap { $0 }
+  }
+
+  /// Nil for what the initialiser leaves at its initial value: what is less visible than the struct, lazy, a
+  /// constant, or @Transient without a type.
+  private func parameter(_ property: EntityProperty) -> Parameter? {
+    let staysAsItIs =
+      property.isLazy || (property.isLet && property.initialValue != nil) || property.type == nil
+      || (property.startsWithValue && property.access < access)
+    if staysAsItIs { return nil }
+    var type = property.typeText
+    // A function parameter that outlives the call.
+    if property.type?.is(FunctionTypeSyntax.self) == true { type = "@escaping \(type)" }
+    return Parameter(
+      name: property.name.text, type: type, value: property.parameterDefault?.description,
+      access: property.access)
+  }
+}

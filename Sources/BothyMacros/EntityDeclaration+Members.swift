@@ -1,0 +1,104 @@
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// Writes the members of the conformance. They are `nonisolated`, so that an entity is the same in a module
+/// whose code runs on the main actor by default.
+extension EntityDeclaration {
+  var members: [DeclSyntax] {
+    var members: [DeclSyntax] = []
+    if declaredID == nil { members.append(idDeclaration) }
+    if !hasInitialiser { members.append(memberwiseInitialiser) }
+    members.append("\(raw: prefix)static var typeName: String { \(literal: typeName) }")
+    members.append(schemaDeclaration)
+    members.append(fieldsDeclaration)
+    members.append("\(raw: prefix)static var fields: Fields { Fields() }")
+    members.append(encodeFunction)
+    members.append(decodingInitialiser)
+    return members
+  }
+
+  func conformance(of type: some TypeSyntaxProtocol) throws -> ExtensionDeclSyntax {
+    let attributes = availability.map { $0.trimmedDescription + "\n" }.joined()
+    return try ExtensionDeclSyntax("\(raw: attributes)extension \(type.trimmed): nonisolated Bothy.Entity {}")
+  }
+
+  private var prefix: String { "nonisolated \(access.modifier)" }
+
+  /// Without an initial value where every initialiser is ours: reading a row would make an id only to replace it.
+  private var idDeclaration: DeclSyntax {
+    hasInitialiser
+      ? "\(raw: prefix)var id: String = Bothy.UUIDv7.make()" : "\(raw: prefix)var id: String"
+  }
+
+  private var schemaDeclaration: DeclSyntax {
+    var arguments: [String] = [typeName.literal]
+    let list = fields.map { "\n    " + $0.schemaCall }.joined(separator: ",")
+    arguments.append("fields: [\(list)\n  ]")
+    if fields.isEmpty { arguments[1] = "fields: []" }
+    if self.arguments.isLocal { arguments.append("synced: false") }
+    if let mode = self.arguments.writeMode { arguments.append("writeMode: \(mode)") }
+    if let permissions = self.arguments.permissions { arguments.append("permissions: \(permissions)") }
+    return """
+      \(raw: prefix)static let schema = Bothy.TypeSchema(
+        \(raw: arguments.joined(separator: ",\n  "))
+      )
+      """
+  }
+
+  /// What `$0` is in `Query.where { $0.done == false }`. Private properties are no part of it.
+  private var fieldsDeclaration: DeclSyntax {
+    let lines = fields.filter { $0.access > .private }.map { field in
+      let modifier = field.access == .fileprivate ? "fileprivate " : min(field.access, access).modifier
+      return "\n  \(modifier)var \(field.name): Bothy.Field<\(field.typeText)> "
+        + "{ Bothy.Field(\(field.fieldName.literal)) }"
+    }.joined()
+    return """
+      \(raw: prefix)struct Fields: Sendable {\(raw: lines)
+      }
+      """
+  }
+
+  private var encodeFunction: DeclSyntax {
+    let lines = fields.map { "\n  self.\($0.name).encodeField(to: &fields)" }.joined()
+    return """
+      \(raw: prefix)func encode(to fields: inout Bothy.FieldEncoder) {\(raw: lines)
+      }
+      """
+  }
+
+  private var decodingInitialiser: DeclSyntax {
+    let lines = fields.map {
+      "\n  self.\($0.name) = try \($0.typeText)(fromField: &fields)"
+    }.joined()
+    return """
+      \(raw: prefix)init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+        self.id = id\(raw: lines)
+      }
+      """
+  }
+}
+
+extension EntityProperty {
+  var typeText: String { type?.trimmedDescription ?? "" }
+
+  /// `.field("title", String.self, indexed: true)`
+  fileprivate var schemaCall: String {
+    var arguments = [fieldName.literal, "\(typeText).self"]
+    if let value = initialValue, value.isConstant {
+      // `.low` and `Address()` find their type by themselves only where one stands beside them.
+      arguments.append("default: \(value)" + (value.isLiteral ? "" : " as \(typeText)"))
+    }
+    if options.isIndexed { arguments.append("indexed: true") }
+    if options.isUnique { arguments.append("unique: true") }
+    if options.isFullText { arguments.append("fullText: true") }
+    if let rule = options.merge { arguments.append("merge: \(rule)") }
+    if let rule = options.onDelete { arguments.append("onDelete: \(rule)") }
+    if options.isSensitive { arguments.append("sensitive: true") }
+    return ".field(\(arguments.joined(separator: ", ")))"
+  }
+}
+
+extension String {
+  /// The text as a string literal. Names in a schema need no escapes.
+  fileprivate var literal: String { "\"\(self)\"" }
+}

@@ -1,0 +1,139 @@
+internal import SwiftDiagnostics
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// Every sentence that the macros can say: what is wrong, and what to write in its place.
+enum EntityProblem: DiagnosticMessage {
+  case notAStruct(kind: String)
+  case generic
+  case nameNotLiteral
+  case invalidName(String)
+  case invalidTypeName(String)
+  case invalidFieldName(String)
+  case duplicate(String)
+  case conditional
+  case pattern
+  case typeMissing(String)
+  case letWithValue(String)
+  case lazyField(String)
+  case transientWithoutValue(String)
+  case transientWithOptions(option: String)
+  case notStored(option: String)
+  case outsideEntity(option: String)
+  case idType(String)
+  case idComputed
+  case idOption(option: String)
+  case implicitlyUnwrapped(String)
+  case unsupportedType(String)
+  case arrayOfValues(String)
+  case nullifyNeedsOptional(String)
+  case optionNeedsType(option: String, type: String)
+
+  var severity: DiagnosticSeverity { .error }
+  var diagnosticID: MessageID { MessageID(domain: "Bothy", id: String(describing: self)) }
+
+  var message: String {
+    switch self {
+    case .notAStruct(let kind): "Only a struct can be an entity, not \(kind.article)."
+    case .generic:
+      "An entity can't be generic: its type in the schema has one name and one set of fields."
+    case .nameNotLiteral: "The name must be a string literal, because it is part of the stored schema."
+    case .invalidName(let name):
+      "'\(name)' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
+        + "not starting with 'bothy'; 'id' is taken."
+    case .invalidTypeName(let name):
+      "'\(name)' can't be the name of a type in the schema. Name it with @Entity(\"…\")."
+    case .invalidFieldName(let name):
+      "'\(name)' can't be the name of a field in the schema. Name it with @Named(\"…\")."
+    case .duplicate(let name):
+      "Two fields are called '\(name)'. Names of fields differ by more than case."
+    case .conditional: "A field can't depend on '#if': the schema must be the same in every build."
+    case .pattern: "Declare each field by itself, with its name and type."
+    default: propertyMessage
+    }
+  }
+
+  private var propertyMessage: String {
+    switch self {
+    case .typeMissing(let name): "Write the type of '\(name)': a macro sees only the text of its value."
+    case .letWithValue(let name):
+      "'\(name)' could never be read back: a 'let' keeps its initial value. Make it a 'var', "
+        + "remove the value, or mark it @Transient."
+    case .lazyField(let name):
+      "'\(name)' is lazy and can't be a field. Mark it @Transient to keep it out of the record."
+    case .transientWithoutValue(let name):
+      "'\(name)' needs an initial value, because no record holds one for a @Transient property."
+    case .transientWithOptions(let option): "@\(option) has no effect on a @Transient property."
+    case .notStored(let option): "@\(option) belongs on a stored property; this one holds no value."
+    case .outsideEntity(let option): "@\(option) belongs on a property of a struct marked @Entity."
+    case .idType(let type): "The id of an entity is a String, not \(type)."
+    case .idComputed: "The id must be stored: a record keeps it when its fields change."
+    case .idOption(let option): "@\(option) can't be used on the id, which is always the unique key."
+    default: typeMessage
+    }
+  }
+
+  private var typeMessage: String {
+    switch self {
+    case .implicitlyUnwrapped(let type): "Declare it optional: '\(type)?'."
+    case .unsupportedType(let type):
+      "'\(type)' can't be a field. Put the value in a struct that is 'Codable, JSONField'."
+    case .arrayOfValues(let type):
+      "'\(type)' can't be a field: only references form lists. Put the array in a struct that is "
+        + "'Codable, JSONField'."
+    case .nullifyNeedsOptional(let name):
+      "'\(name)' must be optional, because it becomes nil when the record it refers to is deleted. "
+        + "Or add @OnDelete(.cascade) or @OnDelete(.deny)."
+    case .optionNeedsType(let option, let type): "@\(option) needs a field of type \(type)."
+    default: ""
+    }
+  }
+}
+
+/// A correction that the editor offers.
+enum EntityCorrection: FixItMessage {
+  case replace(String, String)
+  case add(String)
+
+  var fixItID: MessageID { MessageID(domain: "Bothy", id: String(describing: self)) }
+
+  var message: String {
+    switch self {
+    case .replace(let old, let new): "Replace '\(old)' with '\(new)'"
+    case .add(let text): "Add '\(text)'"
+    }
+  }
+}
+
+/// The diagnostics of one expansion, in the order of the source.
+struct Problems {
+  private(set) var found: [Diagnostic] = []
+
+  mutating func add(_ problem: EntityProblem, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
+    found.append(Diagnostic(node: node, message: problem, fixIts: fixIts))
+  }
+}
+
+extension FixIt {
+  static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol) -> FixIt {
+    FixIt(
+      message: EntityCorrection.replace(old.trimmedDescription, new.trimmedDescription),
+      changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
+  }
+
+  /// Puts an attribute in front of a property.
+  static func add(attribute: String, to variable: VariableDeclSyntax) -> FixIt {
+    var marked = variable.with(\.leadingTrivia, [])
+    marked.attributes.insert(.attribute("@\(raw: attribute) "), at: marked.attributes.startIndex)
+    return FixIt(
+      message: EntityCorrection.add("@\(attribute)"),
+      changes: [
+        .replace(
+          oldNode: Syntax(variable), newNode: Syntax(marked.with(\.leadingTrivia, variable.leadingTrivia)))
+      ])
+  }
+}
+
+extension String {
+  fileprivate var article: String { (first.map { "aeiou".contains($0) } ?? false ? "an " : "a ") + self }
+}

@@ -1,0 +1,78 @@
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// One stored property of an entity, with what its attributes say.
+struct EntityProperty {
+  /// As written, backticks included.
+  let name: TokenSyntax
+  let type: TypeSyntax?
+  let initialValue: ExprSyntax?
+  let isLet: Bool
+  let isLazy: Bool
+  let access: AccessLevel
+  let options: FieldOptions
+
+  var isTransient: Bool { options.isTransient }
+  /// The field's name in the schema.
+  var fieldName: String { options.name ?? name.plainText }
+
+  /// Whether Swift gives the property a value before an initialiser runs: an initial value, or nil for
+  /// `var x: T?`.
+  var startsWithValue: Bool { initialValue != nil || (!isLet && isOptional) }
+  var isOptional: Bool { type?.is(OptionalTypeSyntax.self) ?? false }
+
+  /// The value of the parameter when the caller names none.
+  var parameterDefault: ExprSyntax? { initialValue ?? (isOptional ? "nil" : nil) }
+}
+
+/// The options of one field.
+struct FieldOptions {
+  var name: String?
+  var isIndexed = false
+  var isUnique = false
+  var isFullText = false
+  var isSensitive = false
+  var isTransient = false
+  var merge: ExprSyntax?
+  var onDelete: ExprSyntax?
+
+  /// The attributes that are options of a field.
+  static let markers: Set<String> = [
+    "Named", "Indexed", "Unique", "FullText", "Sensitive", "Merge", "OnDelete", "Transient",
+  ]
+
+  init(_ attributes: AttributeListSyntax, problems: inout Problems) {
+    for attribute in attributes.fieldMarkers {
+      let argument: ExprSyntax? =
+        if case .argumentList(let list)? = attribute.arguments { list.first?.expression.trimmed } else { nil }
+      switch attribute.plainName {
+      case "Indexed": isIndexed = true
+      case "Unique": isUnique = true
+      case "FullText": isFullText = true
+      case "Sensitive": isSensitive = true
+      case "Transient": isTransient = true
+      case "Merge": merge = argument
+      case "OnDelete": onDelete = argument
+      default: readName(argument, of: attribute, problems: &problems)
+      }
+    }
+    if isTransient, let other = attributes.fieldMarkers.first(where: { $0.plainName != "Transient" }) {
+      problems.add(.transientWithOptions(option: other.plainName), at: other)
+    }
+  }
+
+  private mutating func readName(
+    _ argument: ExprSyntax?, of attribute: AttributeSyntax, problems: inout Problems
+  ) {
+    guard let text = argument?.literalText else { return problems.add(.nameNotLiteral, at: attribute) }
+    if !text.isSchemaName || text == "id" { problems.add(.invalidName(text), at: attribute) }
+    name = text
+  }
+}
+
+extension AttributeListSyntax {
+  /// The attributes that are options of a field.
+  var fieldMarkers: [AttributeSyntax] {
+    compactMap { $0.as(AttributeSyntax.self) }.filter { FieldOptions.markers.contains($0.plainName) }
+  }
+}

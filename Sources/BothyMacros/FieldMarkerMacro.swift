@@ -1,0 +1,21 @@
+package import SwiftSyntax
+package import SwiftSyntaxMacros
+
+/// The expansion of `@Indexed`, `@Merge` and the other options of a field: nothing. `@Entity` reads them.
+///
+/// Reports an option that no `@Entity` will read.
+package struct FieldMarkerMacro: PeerMacro {
+  package static func expansion(
+    of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    let attributes = context.lexicalContext.first?.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
+    let isInEntity = attributes.contains { $0.as(AttributeSyntax.self)?.plainName == "Entity" }
+    if !isInEntity || !declaration.is(VariableDeclSyntax.self) {
+      var problems = Problems()
+      problems.add(.outsideEntity(option: node.plainName), at: node)
+      for problem in problems.found { context.diagnose(problem) }
+    }
+    return []
+  }
+}

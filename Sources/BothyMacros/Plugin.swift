@@ -1,0 +1,7 @@
+internal import SwiftCompilerPlugin
+internal import SwiftSyntaxMacros
+
+/// The compiler plug-in: names the macros that `Bothy` declares.
+@main struct BothyMacrosPlugin: CompilerPlugin {
+  let providingMacros: [any Macro.Type] = [EntityMacro.self, FieldMarkerMacro.self]
+}
