@@ -1,0 +1,137 @@
+import Bothy
+import Foundation
+import Testing
+
+@Suite("An @Entity struct and the store") struct EntityRoundTripTests {
+  @Test("comes back as it went in, whatever kinds its fields have") func everyKind() throws {
+    let store = try Self.store()
+    let todo = Todo(title: "target")
+    let full = Everything.full(todo), bare = Everything.bare(todo)
+    try store.write {
+      try $0.insert(todo)
+      try $0.insert(full)
+      try $0.insert(bare)
+    }
+    #expect(try store.fetch(Everything.self, id: full.id) == full)
+    #expect(try store.fetch(Everything.self, id: bare.id) == bare)
+    #expect(try store.fetch(Everything.self, id: bare.id)?.maybePlace == nil)
+  }
+
+  @Test("is the same through a dynamic record") func records() throws {
+    let todo = Todo(title: "target")
+    for entity in [Everything.full(todo), .bare(todo)] {
+      let record = Record(entity)
+      #expect(record.type == "Everything" && record.id == entity.id)
+      #expect(try record.entity() == entity)
+    }
+    #expect(Record(Everything.bare(todo))["maybePlace"] == .null)
+  }
+
+  @Test("keeps what an update wrote, nil included") func update() throws {
+    let store = try Self.store()
+    var todo = Todo(title: "a", due: Date(timeIntervalSince1970: 1_000), priority: .high)
+    todo.created = Date(timeIntervalSince1970: 5)
+    try store.write { try $0.insert(todo) }
+    todo.title = "b"
+    todo.due = nil
+    todo.views += 1
+    try store.write { try $0.update(todo) }
+    #expect(try store.fetch(Todo.self, id: todo.id) == todo)
+    let changed = try store.write { try $0.update(Todo.self, id: todo.id) { $0.done = true } }
+    #expect(changed.done && changed.title == "b")
+  }
+
+  @Test("gets its initial values as defaults when a record is inserted without the struct") func defaults() throws {
+    let store = try Self.store()
+    try store.write {
+      try $0.insert(
+        Record("Defaults", id: "d", ["token": .text(UUID().uuidString.lowercased()), "stamp": .date(0)]))
+    }
+    let read = try #require(try store.fetch(Defaults.self, id: "d"))
+    let made = Defaults(id: "d", token: read.token, stamp: read.stamp)
+    #expect(read == made)
+    #expect(read.mood == .busy && read.text == "as \"new\"" && read.count == -3)
+  }
+
+  @Test("has no schema default for a value that differs each time") func changingValues() {
+    let schema = Defaults.schema
+    #expect(schema["token"]?.defaultValue == nil && schema["stamp"]?.defaultValue == nil)
+    #expect(schema["epoch"]?.defaultValue == .date(0))
+    #expect(Todo.schema["created"]?.defaultValue == nil)
+  }
+
+  @Test("begins a transient property at its initial value") func transient() throws {
+    let store = try Self.store()
+    var todo = Todo(title: "a", isSelected: true)
+    todo.created = Date(timeIntervalSince1970: 0)
+    try store.write { try $0.insert(todo) }
+    #expect(try store.fetch(Todo.self, id: todo.id)?.isSelected == false)
+    #expect(Todo.schema["isSelected"] == nil)
+  }
+
+  @Test("refers to its own type") func selfReference() throws {
+    let store = try Self.store()
+    let root = TodoList(name: "root")
+    let child = TodoList(name: "child", parent: Reference(root))
+    try store.write {
+      try $0.insert(root)
+      try $0.insert(child)
+    }
+    #expect(try store.fetch(TodoList.self, id: child.id)?.parent?.id == root.id)
+    try store.write { _ = try $0.delete(TodoList.self, id: root.id) }
+    #expect(try store.fetch(TodoList.self, id: child.id)?.parent == nil)
+  }
+
+  @Test("says which field a record lacks or has of another kind") func decodeErrors() throws {
+    let missing = Record("todo", ["done": .bool(true)])
+    let error = #expect(throws: StoreError.self) { _ = try missing.entity(Todo.self) }
+    #expect(error?.code == .invalidValue)
+    let strange = Record("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
+    let unknownCase = #expect(throws: StoreError.self) { _ = try strange.entity(Travel.Trip.self) }
+    #expect(unknownCase?.message.contains("balloon is no case of Mode") == true)
+  }
+
+  @Test("is found by a query on its typed fields") func queries() {
+    let query = Query<Todo>().where { $0.done == false && $0.due < Date(timeIntervalSince1970: 9) }
+      .order { $0.due.descending }
+    #expect(query.recordQuery.type == "todo")
+    #expect(query.recordQuery.order == [Ordering("due_at", ascending: false)])
+    #expect(Todo.fields.priority.name == "priority")
+    #expect(Travel.Trip.fields.fields.name == "fields")
+  }
+
+  private static func store() throws -> Store {
+    try Store(inMemory: Schema(TodoList.self, Todo.self, Everything.self, Defaults.self))
+  }
+}
+
+extension Everything {
+  fileprivate static func bare(_ todo: Todo) -> Everything {
+    Everything(
+      flag: false, count: .min, wide: .max, ratio: -0.5, text: "", date: Date(timeIntervalSince1970: -1.5),
+      uuid: UUID(), data: Data(), place: Coordinate(latitude: -90, longitude: 180), mood: .calm,
+      address: Address(street: "ø"), blob: Blob(sha256: String(repeating: "0", count: 64), size: 0),
+      todo: Reference(todo), todos: [])
+  }
+
+  fileprivate static func full(_ todo: Todo) -> Everything {
+    var value = bare(todo)
+    value.id = UUIDv7.make()
+    value.todos = [Reference(todo), Reference(id: "elsewhere")]
+    value.maybeFlag = true
+    value.maybeCount = 0
+    value.maybeWide = -1
+    value.maybeRatio = 1e300
+    value.maybeText = "🏔️ \u{0} '"
+    value.maybeDate = Date(timeIntervalSince1970: 1_700_000_000.125)
+    value.maybeUUID = UUID()
+    value.maybeData = Data([0, 255])
+    value.maybePlace = Coordinate(latitude: 0, longitude: 0)
+    value.maybeMood = .busy
+    value.maybeAddress = Address(street: "High Street", number: 7)
+    value.maybeBlob = Blob(sha256: String(repeating: "f", count: 64), size: 9, contentType: "image/png")
+    value.maybeTodo = Reference(todo)
+    value.maybeTodos = []
+    return value
+  }
+}

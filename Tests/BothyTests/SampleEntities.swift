@@ -1,0 +1,135 @@
+public import Bothy
+import Foundation
+
+/// Entities as an app writes them, in the shapes that the macro has to know.
+enum Priority: Int, FieldConvertible {
+  case low, normal, high
+}
+
+enum Mood: String, FieldConvertible, CaseIterable {
+  case calm, busy
+}
+
+struct Address: Codable, JSONField, Hashable {
+  var street: String
+  var number = 1
+}
+
+@Entity struct TodoList: Hashable {
+  @Unique var name: String
+  var parent: Reference<TodoList>?
+  var favourites: [Reference<Todo>] = []
+}
+
+@Entity("todo") struct Todo: Hashable {
+  @FullText var title: String
+  var done = false
+  @Indexed @Named("due_at") var due: Date?
+  @OnDelete(.cascade) var list: Reference<TodoList>?
+  @Merge(.counter) var views = 0
+  var priority: Priority = .normal
+  @Sensitive var secret: String?
+  @Transient var isSelected = false
+  var created = Date()
+
+  var isUrgent: Bool { priority == .high && !done }
+  static let limit = 10
+}
+
+/// Every kind of field, each also as an optional.
+@Entity struct Everything: Hashable {
+  var flag: Bool
+  var count: Int
+  var wide: Int64
+  var ratio: Double
+  var text: String
+  var date: Date
+  var uuid: UUID
+  var data: Data
+  var place: Coordinate
+  var mood: Mood
+  var address: Address
+  var blob: Blob
+  @OnDelete(.deny) var todo: Reference<Todo>
+  var todos: [Reference<Todo>]
+  var maybeFlag: Bool?
+  var maybeCount: Int?
+  var maybeWide: Int64?
+  var maybeRatio: Double?
+  var maybeText: String?
+  var maybeDate: Date?
+  var maybeUUID: UUID?
+  var maybeData: Data?
+  var maybePlace: Coordinate?
+  var maybeMood: Mood?
+  var maybeAddress: Address?
+  var maybeBlob: Blob?
+  var maybeTodo: Reference<Todo>?
+  var maybeTodos: [Reference<Todo>]?
+}
+
+/// Every form of initial value.
+@Entity(.local) struct Defaults: Hashable {
+  var flag = true
+  var count = -3
+  var ratio = 2.5
+  var text = "as \"new\""
+  var priority: Priority = Priority.high
+  var mood: Mood? = .busy
+  var address: Address = Address(street: "High Street", number: 7)
+  var place: Coordinate = .init(latitude: 57, longitude: -4.5)
+  var epoch: Date = Date(timeIntervalSince1970: 0)
+  var token = UUID()
+  var stamp: Date = .now
+  var links: [Reference<Todo>] = []
+}
+
+/// Visible outside its module, with parts that are not.
+@Entity(
+  "account", writeMode: .remoteOnly,
+  permissions: Permissions(read: .owner, delete: .nobody))
+public struct Account {
+  public let id: String
+  public let email: String
+  public private(set) var score = 0
+  var note: String?
+  private var attempts = 0
+  public var `default` = false { didSet { attempts += 1 } }
+
+  public func countedAttempts() -> Int { attempts }
+}
+
+/// An initialiser of its own takes the place of the memberwise one.
+@Entity struct Tag {
+  let name: String
+
+  init(_ name: String) { self.name = name.lowercased() }
+}
+
+/// Types that only the enclosing scope knows, and names that meet those of the expansion.
+public enum Travel {
+  enum Mode: String, FieldConvertible { case foot, ferry }
+
+  @Entity("journey") struct Trip: Hashable {
+    var mode: Mode = .ferry
+    var from, to: String
+    var fields: String = ""
+    var isLocked: Bool = false, isShared: Bool
+    var encode: Kind?
+
+    enum Kind: Int, FieldConvertible { case day, night }
+  }
+}
+
+public extension Travel {
+  @Entity struct Port {
+    var name: String
+  }
+}
+
+@Entity struct Empty {}
+
+@available(macOS 15, *)
+@Bothy.Entity("later") struct Later {
+  @Bothy.Indexed @Bothy.Unique var code: Swift.String
+}
