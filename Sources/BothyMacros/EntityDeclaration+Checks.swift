@@ -15,7 +15,8 @@ extension EntityDeclaration {
       return
     }
     if property.isLazy {
-      return problems.add(.lazyField(name), at: variable, fixIts: [.add(attribute: "Transient", to: variable)])
+      return problems.add(
+        .lazyField(name), at: variable, fixIts: [.add(attribute: "Transient", to: variable)])
     }
     checkValue(property, variable, problems: &problems)
     if property.options.name == nil, !name.isSchemaName {
@@ -38,7 +39,8 @@ extension EntityDeclaration {
     problems: inout Problems
   ) {
     if let type = property.type, !["String", "Swift.String"].contains(type.description) {
-      let fixIts: [FixIt] = binding.typeAnnotation.map { [.replace($0.type, with: TypeSyntax("String"))] } ?? []
+      let fixIts: [FixIt] =
+        binding.typeAnnotation.map { [.replace($0.type, with: TypeSyntax("String"))] } ?? []
       problems.add(
         .idType(type.description), at: binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding),
         fixIts: fixIts)

@@ -7,7 +7,6 @@ internal import SwiftSyntaxBuilder
 extension EntityDeclaration {
   var memberwiseInitialiser: DeclSyntax {
     let members = parameters
-    let level = members.map(\.access).min().map { min($0, access) } ?? access
     let list = members.map { member in
       "\(member.name): \(member.type)" + (member.value.map { " = \($0)" } ?? "")
     }
@@ -15,11 +14,17 @@ extension EntityDeclaration {
     let oneLine = list.joined(separator: ", ")
     let parameterList =
       oneLine.count < 80 ? oneLine : "\n  " + list.joined(separator: ",\n  ") + "\n"
-    let modifier = level < .internal && level < access ? "\(level) " : level.modifier
     return """
-      nonisolated \(raw: modifier)init(\(raw: parameterList)) {\(raw: assignments)
+      nonisolated \(raw: modifier(members))init(\(raw: parameterList)) {\(raw: assignments)
       }
       """
+  }
+
+  /// An initialiser is no more visible than the properties it takes.
+  private func modifier(_ parameters: [Parameter]) -> String {
+    let least = parameters.map(\.access).min() ?? .public
+    guard least < .internal else { return min(least, access).modifier }
+    return least < access || least == .private ? "\(least) " : ""
   }
 
   private struct Parameter {
@@ -33,8 +38,8 @@ extension EntityDeclaration {
     var parameters = properties.map(parameter)
     let id: Parameter? =
       declaredID.map {
-        Parameter(name: "id", type: "String", value: $0.initialValue?.description, access: access)
-      } ?? Parameter(name: "id", type: "String", value: "Bothy.UUIDv7.make()", access: access)
+        Parameter(name: "id", type: "String", value: $0.initialValue?.description, access: .public)
+      } ?? Parameter(name: "id", type: "String", value: "Bothy.UUIDv7.make()", access: .public)
     parameters.insert(id, at: idPosition)
     return parameters.compactMap { $0 }
   }
@@ -44,7 +49,7 @@ extension EntityDeclaration {
   private func parameter(_ property: EntityProperty) -> Parameter? {
     let staysAsItIs =
       property.isLazy || (property.isLet && property.initialValue != nil) || property.type == nil
-      || (property.startsWithValue && property.access < access)
+      || (property.startsWithValue && (property.access < access || property.access == .private))
     if staysAsItIs { return nil }
     var type = property.typeText
     // A function parameter that outlives the call.

@@ -49,7 +49,7 @@ extension EntityDeclaration {
   private var fieldsDeclaration: DeclSyntax {
     let lines = fields.filter { $0.access > .private }.map { field in
       let modifier = field.access == .fileprivate ? "fileprivate " : min(field.access, access).modifier
-      return "\n  \(modifier)var \(field.name): Bothy.Field<\(field.typeText)> "
+      return "\n  \(modifier)var \(field.name.text): Bothy.Field<\(field.typeText)> "
         + "{ Bothy.Field(\(field.fieldName.literal)) }"
     }.joined()
     return """
@@ -59,7 +59,7 @@ extension EntityDeclaration {
   }
 
   private var encodeFunction: DeclSyntax {
-    let lines = fields.map { "\n  self.\($0.name).encodeField(to: &fields)" }.joined()
+    let lines = fields.map { "\n  self.\($0.name.text).encodeField(to: &fields)" }.joined()
     return """
       \(raw: prefix)func encode(to fields: inout Bothy.FieldEncoder) {\(raw: lines)
       }
@@ -68,7 +68,7 @@ extension EntityDeclaration {
 
   private var decodingInitialiser: DeclSyntax {
     let lines = fields.map {
-      "\n  self.\($0.name) = try \($0.typeText)(fromField: &fields)"
+      "\n  self.\($0.name.text) = try \($0.typeText)(fromField: &fields)"
     }.joined()
     return """
       \(raw: prefix)init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {

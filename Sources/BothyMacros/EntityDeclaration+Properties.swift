@@ -35,9 +35,10 @@ extension EntityDeclaration {
       // In `var x, y: Int` the type stands behind the last name.
       let type =
         binding.typeAnnotation?.type
-        ?? (binding.initializer == nil ? bindings[index...].lazy.compactMap(\.typeAnnotation?.type).first : nil)
+        ?? (binding.initializer == nil
+          ? bindings[index...].lazy.compactMap(\.typeAnnotation?.type).first : nil)
       let property = EntityProperty(
-        name: pattern.identifier.trimmed,
+        name: pattern.identifier,
         type: type?.trimmed ?? binding.initializer?.value.literalType,
         initialValue: binding.initializer?.value.trimmed,
         isLet: variable.bindingSpecifier.tokenKind == .keyword(.let),

@@ -27,12 +27,21 @@ struct EntityDeclaration {
       problems.add(.notAStruct(kind: declaration.introducer.text), at: node)
       return nil
     }
-    let enclosing = lexicalContext.first { $0.asProtocol((any WithGenericParametersSyntax).self)?.isGeneric == true }
+    let enclosing = lexicalContext.first {
+      $0.asProtocol((any WithGenericParametersSyntax).self)?.isGeneric == true
+    }
     if let generics = structure.genericParameterClause {
       problems.add(.generic, at: generics)
       return nil
     } else if enclosing != nil {
       problems.add(.generic, at: structure.name)
+      return nil
+    }
+    if let modifier = structure.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }),
+      !lexicalContext.isEmpty
+    {
+      let visible = modifier.with(\.name.tokenKind, .keyword(.fileprivate))
+      problems.add(.privateNested, at: modifier, fixIts: [.replace(modifier, with: visible)])
       return nil
     }
     guard let arguments = EntityArguments(node, problems: &problems) else { return nil }

@@ -6,6 +6,7 @@ internal import SwiftSyntaxBuilder
 enum EntityProblem: DiagnosticMessage {
   case notAStruct(kind: String)
   case generic
+  case privateNested
   case nameNotLiteral
   case invalidName(String)
   case invalidTypeName(String)
@@ -37,6 +38,8 @@ enum EntityProblem: DiagnosticMessage {
     case .notAStruct(let kind): "Only a struct can be an entity, not \(kind.article)."
     case .generic:
       "An entity can't be generic: its type in the schema has one name and one set of fields."
+    case .privateNested:
+      "A private struct inside another type can't conform to Entity in an extension. Make it fileprivate."
     case .nameNotLiteral: "The name must be a string literal, because it is part of the stored schema."
     case .invalidName(let name):
       "'\(name)' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "

@@ -3,7 +3,7 @@ internal import SwiftSyntaxBuilder
 
 /// One stored property of an entity, with what its attributes say.
 struct EntityProperty {
-  /// As written, backticks included.
+  /// As written: its text has the backticks, its place is the source's.
   let name: TokenSyntax
   let type: TypeSyntax?
   let initialValue: ExprSyntax?

@@ -9,7 +9,8 @@ package struct FieldMarkerMacro: PeerMacro {
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    let attributes = context.lexicalContext.first?.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
+    let attributes =
+      context.lexicalContext.first?.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
     let isInEntity = attributes.contains { $0.as(AttributeSyntax.self)?.plainName == "Entity" }
     if !isInEntity || !declaration.is(VariableDeclSyntax.self) {
       var problems = Problems()

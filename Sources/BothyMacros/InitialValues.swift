@@ -37,7 +37,8 @@ extension ExprSyntax {
   var isConstant: Bool {
     switch self.as(ExprSyntaxEnum.self) {
     case .booleanLiteralExpr, .integerLiteralExpr, .floatLiteralExpr: return true
-    case .stringLiteralExpr(let literal): return literal.segments.allSatisfy { $0.is(StringSegmentSyntax.self) }
+    case .stringLiteralExpr(let literal):
+      return literal.segments.allSatisfy { $0.is(StringSegmentSyntax.self) }
     case .prefixOperatorExpr(let negated): return negated.expression.isConstant
     case .arrayExpr(let array): return array.elements.allSatisfy { $0.expression.isConstant }
     case .memberAccessExpr(let member):
@@ -48,7 +49,9 @@ extension ExprSyntax {
   }
 
   /// Whether the expression is a literal, which needs no type to stand beside it.
-  var isLiteral: Bool { isConstant && !self.is(MemberAccessExprSyntax.self) && !self.is(FunctionCallExprSyntax.self) }
+  var isLiteral: Bool {
+    isConstant && !self.is(MemberAccessExprSyntax.self) && !self.is(FunctionCallExprSyntax.self)
+  }
 
   fileprivate var isTypeName: Bool {
     if self.is(DeclReferenceExprSyntax.self) { return startsUpperCase }
@@ -68,7 +71,8 @@ extension FunctionCallExprSyntax {
   /// An initialiser of a type, with constant arguments, that doesn't ask the clock or for randomness.
   fileprivate var isConstant: Bool {
     let callee = calledExpression.trimmedDescription
-    let asksTheWorld = ["Date", "UUID", "Date.init", "UUID.init", ".init"].contains(callee) && arguments.isEmpty
+    let asksTheWorld =
+      ["Date", "UUID", "Date.init", "UUID.init", ".init"].contains(callee) && arguments.isEmpty
     let isInitialiser =
       calledExpression.isTypeName
       || calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "init"

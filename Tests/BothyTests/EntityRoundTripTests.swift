@@ -41,7 +41,9 @@ import Testing
     #expect(changed.done && changed.title == "b")
   }
 
-  @Test("gets its initial values as defaults when a record is inserted without the struct") func defaults() throws {
+  @Test("gets its initial values as defaults when a record is inserted without the struct") func defaults()
+    throws
+  {
     let store = try Self.store()
     try store.write {
       try $0.insert(
