@@ -31,7 +31,10 @@ enum EntityProblem: DiagnosticMessage {
   case optionNeedsType(option: String, type: String)
 
   var severity: DiagnosticSeverity { .error }
-  var diagnosticID: MessageID { MessageID(domain: "Bothy", id: String(describing: self)) }
+  /// The name of the case, without what it carries.
+  var diagnosticID: MessageID {
+    MessageID(domain: "Bothy", id: String(String(describing: self).prefix { $0 != "(" }))
+  }
 
   var message: String {
     switch self {

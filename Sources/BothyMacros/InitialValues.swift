@@ -44,6 +44,10 @@ extension ExprSyntax {
     case .memberAccessExpr(let member):
       return member.declName.baseName.text != "now" && (member.base?.isTypeName ?? true)
     case .functionCallExpr(let call): return call.isConstant
+    case .sequenceExpr(let sequence):
+      return sequence.elements.allSatisfy { $0.is(BinaryOperatorExprSyntax.self) || $0.isConstant }
+    case .tupleExpr(let parentheses):
+      return parentheses.elements.count == 1 && parentheses.elements.allSatisfy { $0.expression.isConstant }
     default: return false
     }
   }

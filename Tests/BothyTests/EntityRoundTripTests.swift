@@ -59,6 +59,7 @@ import Testing
     let schema = Defaults.schema
     #expect(schema["token"]?.defaultValue == nil && schema["stamp"]?.defaultValue == nil)
     #expect(schema["epoch"]?.defaultValue == .date(0))
+    #expect(schema["lifetime"]?.defaultValue == .int(691_200))
     #expect(Todo.schema["created"]?.defaultValue == nil)
   }
 

@@ -73,6 +73,7 @@ struct Address: Codable, JSONField, Hashable {
   var flag = true
   var count = -3
   var ratio = 2.5
+  var lifetime: Int = (7 + 1) * 86_400
   var text = "as \"new\""
   var priority: Priority = Priority.high
   var mood: Mood? = .busy
