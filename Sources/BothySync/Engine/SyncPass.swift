@@ -13,7 +13,7 @@ struct SyncPass: Sendable {
   /// Called after each exchange.
   let progress: @Sendable (SyncProgress) -> Void
 
-  struct Request: Sendable {
+  struct Request: Sendable, Hashable {
     var scope: SyncScope
     var pulls: [PullScope]
     /// Only these records, or nil for all that is ready.
@@ -45,7 +45,8 @@ struct SyncPass: Sendable {
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if step.isDone || fruitless > Self.fruitlessLimit { return report }
       } catch let error as RemoteError {
-        report.skipped = SkipReason(error)
+        report.skipped = Task.isCancelled ? .cancelled : SkipReason(error)
+        report.retryAfter = error.retryAfter
         return report
       } catch is CancellationError {
         report.skipped = .cancelled

@@ -21,6 +21,8 @@ public struct SyncReport: Sendable, Hashable {
   public var repaired = 0
   /// Why the sync did not run, or not to its end; nil when it did.
   public var skipped: SkipReason?
+  /// How long the server asked to wait, in seconds.
+  public var retryAfter: Double?
 
   public init() {}
 

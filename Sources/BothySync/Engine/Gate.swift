@@ -1,0 +1,68 @@
+import Synchronization
+
+/// Lets one task at a time through, in the order they came: exchanges with the server never overlap.
+///
+/// A waiting task that is cancelled leaves the queue and throws; it never holds up the others.
+final class Gate: Sendable {
+  private struct State {
+    var isTaken = false
+    var waiters: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+    var cancelled: Set<Int> = []
+    var nextID = 0
+  }
+
+  private let state = Mutex(State())
+
+  func withGate<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    try await enter()
+    defer { leave() }
+    return try await body()
+  }
+
+  private func enter() async throws {
+    let id = state.withLock { state -> Int? in
+      if !state.isTaken {
+        state.isTaken = true
+        return nil
+      }
+      state.nextID += 1
+      return state.nextID
+    }
+    guard let id else { return }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let action = state.withLock { state -> Result<Void, any Error>? in
+          if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
+          if !state.isTaken {
+            state.isTaken = true
+            return .success(())
+          }
+          state.waiters.append((id, continuation))
+          return nil
+        }
+        if let action { continuation.resume(with: action) }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+        guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
+          state.cancelled.insert(id)
+          return nil
+        }
+        return state.waiters.remove(at: index).continuation
+      }
+      waiter?.resume(throwing: CancellationError())
+    }
+    state.withLock { _ = $0.cancelled.remove(id) }
+  }
+
+  private func leave() {
+    let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+      if state.waiters.isEmpty {
+        state.isTaken = false
+        return nil
+      }
+      return state.waiters.removeFirst().continuation
+    }
+    next?.resume()
+  }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// A bell with one slot: ringing it while nobody waits is remembered once. One task waits at a time.
+final class Signal: Sendable {
+  private struct State {
+    var isRung = false
+    var waiter: CheckedContinuation<Bool, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  func ring() {
+    let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+      guard let waiter = state.waiter else {
+        state.isRung = true
+        return nil
+      }
+      state.waiter = nil
+      return waiter
+    }
+    waiter?.resume(returning: true)
+  }
+
+  /// Waits for a ring. False when the task was cancelled before one came.
+  func wait() async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer = state.withLock { state -> Bool? in
+          if state.isRung {
+            state.isRung = false
+            return true
+          }
+          if Task.isCancelled { return false }
+          state.waiter = continuation
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state in
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume(returning: false)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import BothyStore
+import Synchronization
+
+/// Runs sync passes: one at a time, joined by whoever asks meanwhile, and by itself while `run()` is running.
+final class SyncEngine: Sendable {
+  let pass: SyncPass
+  let gate = Gate()
+  let statuses = Broadcast<SyncStatus>()
+  let reports = Broadcast<SyncReport>()
+  private let state: Mutex<State>
+  /// Rung for each thing the run loop must look at.
+  private let bell = Signal()
+
+  private struct State: ~Copyable {
+    var status = SyncStatus()
+    var running: Running?
+    var isLooping = false
+    var pausedCount = 0
+  }
+
+  /// A pass that others can join.
+  private struct Running {
+    let request: SyncPass.Request
+    var joined: [@Sendable (SyncReport) -> Void] = []
+  }
+
+  init(pass: SyncPass) {
+    self.pass = pass
+    state = Mutex(State())
+  }
+
+  var status: SyncStatus { state.withLock { $0.status } }
+  var isLooping: Bool { state.withLock { $0.isLooping } }
+
+  func update(_ change: (inout SyncStatus) -> Void) {
+    let status = state.withLock { state in
+      change(&state.status)
+      return state.status
+    }
+    statuses.send(status)
+  }
+
+  // MARK: joined passes
+
+  /// Runs a pass, or joins one for the same request that is running; entries made after that one looked for
+  /// work are sent by a further round before anybody gets the report (rule R13).
+  func sync(_ request: SyncPass.Request) async -> SyncReport {
+    let joined: SyncReport? = await withCheckedContinuation { continuation in
+      let isFirst = state.withLock { state -> Bool in
+        guard state.running?.request == request else { return true }
+        state.running?.joined.append { continuation.resume(returning: $0) }
+        return false
+      }
+      if isFirst { continuation.resume(returning: nil) }
+    }
+    if let joined {
+      // The one who ran it was cancelled; whoever joined was not.
+      if joined.skipped == .cancelled && !Task.isCancelled { return await sync(request) }
+      return joined
+    }
+    do {
+      return try await gate.withGate { await lead(request) }
+    } catch {
+      var report = SyncReport()
+      report.skipped = .cancelled
+      return report
+    }
+  }
+
+  private func lead(_ request: SyncPass.Request) async -> SyncReport {
+    state.withLock { $0.running = Running(request: request) }
+    update { $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0)) }
+    var report = await pass.run(request)
+    while report.skipped == nil, await hasNewWork(request, report) {
+      let further = await pass.run(request)
+      report.append(further)
+      if further.pushed == 0 { break }
+    }
+    finish(report)
+    return report
+  }
+
+  /// Whether entries are ready that the pass has not tried.
+  private func hasNewWork(_ request: SyncPass.Request, _ report: SyncReport) async -> Bool {
+    guard request.scope != .pull, state.withLock({ !($0.running?.joined.isEmpty ?? true) }) else { return false }
+    let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
+    let ready = try? await pass.store.read { try Outbox.entries(where: "state = 0 AND retry_at = 0", in: $0) }
+    return ready?.contains { !tried.contains($0.record) } ?? false  // unreadable: the next pass will say why
+  }
+
+  private func finish(_ report: SyncReport) {
+    let now = pass.clock.now()
+    let joined = state.withLock { state in
+      defer { state.running = nil }
+      return state.running?.joined ?? []
+    }
+    update { status in
+      status.phase = isLooping ? .idle : .stopped
+      status.lastProblem = report.skipped
+      if report.skipped == nil { status.lastCompleted = now }
+    }
+    reports.send(report)
+    for deliver in joined { deliver(report) }
+  }
+
+  // MARK: the loop
+
+  /// Says that there may be something to do.
+  func ask() { bell.ring() }
+
+  /// The loop's own life: passes when asked and when work remains, waits between failures. Ends when its task is
+  /// cancelled.
+  func run<C: Clock>(
+    request: SyncPass.Request, startsWithWork: Bool, isPaused: @Sendable @escaping () -> Bool, clock: C
+  ) async where C.Duration == Duration {
+    state.withLock { $0.isLooping = true }
+    update { $0.phase = .idle }
+    defer {
+      state.withLock { $0.isLooping = false }
+      update { $0.phase = .stopped }
+    }
+    var machine = SyncMachine()
+    var action = machine.handle(.started(hasWork: startsWithWork))
+    while !Task.isCancelled {
+      switch action {
+      case .startPass:
+        if isPaused() {
+          action = machine.handle(.paused)
+          continue
+        }
+        let report = await sync(request)
+        action = machine.handle(.finished(await result(of: report)))
+      case .wait(let attempt, let atLeast):
+        update { $0.phase = .waiting(attempt: attempt) }
+        let delay = max(pass.configuration.backoff.delay(attempt: attempt), .seconds(atLeast ?? 0))
+        action = machine.handle(await wasAsked(within: delay, clock) ? .asked : .timerFired)
+      case .none:
+        update { $0.phase = isPaused() ? .paused : .idle }
+        guard await bell.wait() else { return }
+        action = machine.handle(isPaused() ? .paused : .asked)
+        if !isPaused(), action == .none { action = machine.handle(.resumed(hasWork: true)) }
+      }
+    }
+  }
+
+  private func result(of report: SyncReport) async -> SyncMachine.PassResult {
+    switch report.skipped {
+    case nil: return .complete
+    case .some(let reason) where reason.isTransient: return .failed(retryAfter: report.retryAfter)
+    case .cancelled: return .complete
+    case .some: return .blocked
+    }
+  }
+
+  /// Waits for the delay or for somebody to ask, whichever comes first.
+  private func wasAsked<C: Clock>(within delay: Duration, _ clock: C) async -> Bool where C.Duration == Duration {
+    await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        // Cancelled means that somebody asked, or that the loop ends.
+        try? await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil)
+        return false
+      }
+      group.addTask { [bell] in await bell.wait() }
+      let first = await group.next() ?? false
+      group.cancelAll()
+      return first
+    }
+  }
+}

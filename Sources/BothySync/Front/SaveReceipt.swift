@@ -1,0 +1,70 @@
+public import BothyStore
+
+/// What became of a save, now and later.
+public struct SaveReceipt: Sendable {
+  public let record: RecordID
+  /// Where the write stood when the receipt was given.
+  public let state: SaveOutcome
+  let store: SyncedStore
+  /// The entry's revision that the receipt is for.
+  let revision: Int64?
+
+  /// Waits until the server has decided: syncs if nothing else does. Throws `SyncError` when the server cannot be
+  /// reached; the write stays pending, and the receipt can be asked again, also by `receipt(for:)` after a
+  /// relaunch.
+  public func outcome() async throws -> SaveOutcome {
+    if case .accepted = state { return state }
+    if store.engine.isLooping {
+      let reports = store.engine.reports.values()
+      store.engine.ask()
+      for await report in reports {
+        if let settled = try store.outcome(of: record, revision, after: report) { return settled }
+        if Task.isCancelled { throw CancellationError() }
+      }
+    }
+    let report = await store.sync(.push)
+    if let settled = try store.outcome(of: record, revision, after: report) { return settled }
+    throw report.skipped.map { SyncError($0) }
+      ?? SyncError(.pendingChanges, "\(record) is still pending.", record: record)
+  }
+}
+
+/// Where a write stands towards the server.
+public enum SaveOutcome: Sendable, Hashable {
+  /// Durable here; the server does not have it yet.
+  case pending
+  /// Held back by the app.
+  case draft
+  /// The server has it, at this version. Empty for a deletion.
+  case accepted(version: String)
+  /// A conflict was decided: the record is a merge of both sides, or the server's.
+  case merged(version: String)
+  /// The server refused it; the inbox has it.
+  case rejected(Rejection)
+}
+
+extension SyncedStore {
+  /// The receipt for a record's present state: after a relaunch, say.
+  public func receipt(for id: RecordID) throws -> SaveReceipt {
+    try store.read { transaction in
+      guard let entry = try Outbox.entry(id, in: transaction) else {
+        return SaveReceipt(
+          record: id, state: .accepted(version: try transaction.record(id)?.version ?? ""), store: self,
+          revision: nil)
+      }
+      let state: SaveOutcome = entry.state == .held ? .draft : entry.reason.map { .rejected($0) } ?? .pending
+      return SaveReceipt(record: id, state: state, store: self, revision: entry.revision)
+    }
+  }
+
+  func outcome(of id: RecordID, _ revision: Int64?, after report: SyncReport) throws -> SaveOutcome? {
+    try store.read { transaction in
+      let entry = try Outbox.entry(id, in: transaction)
+      if let reason = entry?.reason { return .rejected(reason) }
+      if let entry, entry.revision == revision || revision == nil { return nil }
+      let version = try transaction.record(id)?.version ?? ""
+      let wasMerged = report.synced.contains { $0.record == id && $0.action.rawValue >= 3 }
+      return wasMerged ? .merged(version: version) : .accepted(version: version)
+    }
+  }
+}

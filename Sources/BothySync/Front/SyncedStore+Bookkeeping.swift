@@ -1,0 +1,195 @@
+public import BothyStore
+import GRDB
+
+/// What is pending, what was refused, and what can be done about it.
+extension SyncedStore {
+  /// How much is waiting to be sent. One scan of the outbox.
+  public func pendingCounts() throws -> PendingCounts { try store.read { try Outbox.counts(in: $0) } }
+
+  /// All pending work, by type and id, at most `limit` entries.
+  public func outbox(limit: Int? = nil) throws -> [OutboxEntry] {
+    try store.read { try Outbox.entries(limit: limit ?? -1, in: $0) }
+  }
+
+  /// The pending work that the server has refused, with its reasons.
+  public func inbox() throws -> [OutboxEntry] {
+    try store.read { try Outbox.entries(where: "reason IS NOT NULL", in: $0) }
+  }
+
+  /// Where a record stands.
+  public func state(of id: RecordID) throws -> RecordState {
+    try store.read { transaction in
+      guard let entry = try Outbox.entry(id, in: transaction) else { return .clean }
+      switch (entry.state, entry.reason) {
+      case (.held, _): return .draft
+      case (.quarantined, let reason): return .quarantined(reason)
+      case (.pending, let reason?): return .refused(reason)
+      case (.pending, nil): return .pending(entry.kind)
+      }
+    }
+  }
+
+  /// Whether a record has changes that the server does not have yet. False for unknown ids.
+  public func isPending(_ id: RecordID) throws -> Bool {
+    try store.read { try Outbox.mark(id, in: $0) != nil }
+  }
+
+  /// Decides about a pending entry. One transaction. False, with nothing changed, when the record was edited
+  /// since `revision`. Throws `SyncError` `.notPending` when nothing is pending.
+  @discardableResult
+  public func resolve(_ id: RecordID, _ resolution: Resolution, revision: Int64? = nil) throws -> Bool {
+    let done = try store.write(origin: .remote) {
+      try InboxDecision.apply(resolution, to: id, revision: revision, in: $0)
+    }
+    if resolution == .retry { engine.ask() }
+    return done
+  }
+
+  /// Lets a draft be sent.
+  public func release(_ id: RecordID) throws {
+    try store.write(origin: .remote) { try Self.setState(.pending, of: id, in: $0) }
+    engine.ask()
+  }
+
+  static func setState(_ state: OutboxEntry.State, of id: RecordID, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET state = ? WHERE type = ? AND id = ?", in: transaction.database)
+    update.bind(Int64(state.rawValue), at: 1)
+    update.bind(id.type, at: 2)
+    update.bind(id.id, at: 3)
+    try update.run()
+  }
+
+  /// Removes records from this device without telling the server: those given, else those of a type, else all.
+  /// Pending ones stay and are listed, unless `includingPending`. One transaction.
+  @discardableResult
+  public func purge(type: String? = nil, ids: [String]? = nil, includingPending: Bool = false) throws -> PurgeResult {
+    try store.write(origin: .remote) { transaction in
+      var result = PurgeResult()
+      let tables = try type.map { [try transaction.catalog.table($0)] } ?? transaction.catalog.tables
+      for table in tables where table.schema.isSynced {
+        for id in try ids ?? Self.allIDs(table, in: transaction) {
+          let record = RecordID(type: table.schema.name, id: id)
+          if try Outbox.mark(record, in: transaction) != nil {
+            guard includingPending else {
+              result.kept.append(record)
+              continue
+            }
+            try Outbox.remove(record, in: transaction)
+          }
+          if try transaction.evict(table, id: id) { result.removed += 1 }
+        }
+        if includingPending && ids == nil {
+          try transaction.database.execute(
+            sql: "DELETE FROM bothy_outbox WHERE type = ?", arguments: [table.schema.name])
+        }
+      }
+      // What was removed is still on the server: the next pull is whole.
+      if result.removed > 0 { try PullState.resetAll(in: transaction) }
+      return result
+    }
+  }
+
+  /// Empties the local store of all synced records. Throws `SyncError` `.pendingChanges`, with nothing changed,
+  /// while anything is pending, unless `discardingPending`.
+  public func reset(discardingPending: Bool = false) throws {
+    let count = try pendingCounts().total
+    guard count == 0 || discardingPending else {
+      throw SyncError(
+        .pendingChanges,
+        "\(count) changes are not on the server yet and would be lost. Sync first, or discard them on purpose.")
+    }
+    try purge(includingPending: true)
+  }
+
+  /// Where each scope was pulled to.
+  public func containers() throws -> [ContainerStatus] {
+    try store.read { transaction in
+      try PullState.all(in: transaction).map {
+        ContainerStatus(
+          scope: $0.scope, cursor: $0.cursor, isComplete: $0.isComplete, isFilling: $0.staged != nil,
+          pulledAt: $0.pulledAt)
+      }
+    }
+  }
+
+  /// The digest of what is here, pending changes included. Reads every record of the scope.
+  public func digest(_ scope: PullScope = .space) throws -> ScopeDigest {
+    try store.read { transaction in
+      var sum = DigestSum()
+      for table in transaction.catalog.tables where table.schema.isSynced {
+        let select = try PreparedStatement(table.selectSQL, in: transaction.database)
+        defer { select.reset() }
+        while try select.step() {
+          let row = try StoredRow(from: select, table)
+          guard scope.contains(row.container ?? table.schema.name) else { continue }
+          sum.add(
+            RecordID(type: table.schema.name, id: select.text(at: 0) ?? ""), fields: table.document(row).bytes)
+        }
+      }
+      try UnknownTypes.forEach(in: transaction) { record in
+        if scope.contains(record.container) { sum.add(record.id, fields: record.fields.bytes) }
+      }
+      return sum.digest(of: scope)
+    }
+  }
+
+  /// The server's digest of the same scope. One round trip.
+  public func remoteDigest(_ scope: PullScope = .space) async throws -> ScopeDigest {
+    do { return try await remote.digest(scope) } catch { throw SyncError(error) }
+  }
+
+  public var status: SyncStatus { engine.status }
+
+  /// The present status, then each new one; a slow reader skips what came in between.
+  public var statuses: AsyncStream<SyncStatus> { engine.statuses.values(startingWith: engine.status) }
+
+  /// The report of each sync that ends from now on.
+  public var reports: AsyncStream<SyncReport> { engine.reports.values() }
+
+  private static func allIDs(_ table: TypeTable, in transaction: ReadTransaction) throws -> [String] {
+    let select = try PreparedStatement("SELECT _id FROM \(table.name)", in: transaction.database)
+    defer { select.reset() }
+    var ids: [String] = []
+    while try select.step() { if let id = select.text(at: 0) { ids.append(id) } }
+    return ids
+  }
+}
+
+/// Where a record stands towards the server.
+public enum RecordState: Sendable, Hashable {
+  case clean
+  case pending(Operation.Kind)
+  case draft
+  /// Refused, and tried again later.
+  case refused(Rejection)
+  /// Refused, and waiting for a decision.
+  case quarantined(Rejection?)
+
+  /// The word for reports.
+  public var name: String {
+    switch self {
+    case .clean: "clean"
+    case .pending: "pending"
+    case .draft: "draft"
+    case .refused: "refused"
+    case .quarantined: "quarantined"
+    }
+  }
+}
+
+public struct PurgeResult: Sendable, Hashable {
+  public var removed = 0
+  /// Records left alone because they have pending work.
+  public var kept: [RecordID] = []
+}
+
+public struct ContainerStatus: Sendable, Hashable {
+  public var scope: PullScope
+  public var cursor: String?
+  /// Whether a pull was ever completed.
+  public var isComplete: Bool
+  /// Whether pages of a pull are waiting for the last one.
+  public var isFilling: Bool
+  public var pulledAt: Int64?
+}

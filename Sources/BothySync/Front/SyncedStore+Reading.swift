@@ -1,0 +1,172 @@
+public import BothyStore
+
+/// Reading by policy.
+extension SyncedStore {
+  /// The records a query selects, by the fetch policy of `options`, else the configured one.
+  ///
+  /// Cost: one local query; with a network policy one round trip before it for each thousand records, and one
+  /// transaction to merge them. Throws `SyncError` `.unreachable` where the policy needs the server.
+  public func fetch<E: Entity>(_ query: Query<E>, options: RequestOptions = RequestOptions()) async throws -> FetchResult<E> {
+    let result = try await fetch(query.recordQuery, options: options)
+    return FetchResult(
+      values: try result.values.map { try $0.entity(E.self) }, origin: result.origin,
+      isComplete: result.isComplete, age: result.age)
+  }
+
+  /// The same for any type.
+  public func fetch(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> FetchResult<Record> {
+    switch options.fetchPolicy ?? configuration.fetchPolicy {
+    case .cacheOnly: return try await local(query)
+    case .cacheElseNetwork:
+      let cached = try await local(query)
+      return cached.values.isEmpty ? try await fromNetwork(query, options) : cached
+    case .networkOnly: return try await fromNetwork(query, options)
+    case .networkElseCache:
+      do { return try await fromNetwork(query, options) } catch let error as SyncError where error.code == .unreachable {
+        return try await local(query)
+      }
+    case .syncThenCache:
+      let report = await sync(.both, container: query.container)
+      var result = try await local(query)
+      if report.skipped == nil { result.origin = .network }
+      return result
+    case .cacheThenRefresh:
+      engine.ask()
+      return try await local(query)
+    }
+  }
+
+  /// One record by id, by policy. Nil when there is none.
+  public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions = RequestOptions()) async throws -> E? {
+    try await fetch(Query<E>().where(.compare(field: "id", .equal, .text(id))), options: options).values.first
+  }
+
+  /// The number of records a query selects, by policy. Network answers are the server's own count.
+  public func count(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
+    let policy = options.fetchPolicy ?? configuration.fetchPolicy
+    switch policy {
+    case .networkOnly, .networkElseCache:
+      do { return try await remote.count(query) } catch {
+        guard policy == .networkElseCache, error.errorClass == .unreachable else { throw SyncError(error) }
+        return try await store.read { try $0.count(query) }
+      }
+    case .cacheElseNetwork:
+      let cached = try await store.read { try $0.count(query) }
+      if cached > 0 { return cached }
+      do { return try await remote.count(query) } catch { throw SyncError(error) }
+    case .syncThenCache, .cacheOnly, .cacheThenRefresh:
+      return try await fetch(query, options: options).values.count
+    }
+  }
+
+  // MARK: parts
+
+  private func local(_ query: RecordQuery) async throws -> FetchResult<Record> {
+    let now = clock.now()
+    let scopes = configuration.pullScopes
+    return try await store.read { transaction in
+      let covering = try PullState.all(in: transaction).first {
+        $0.isComplete && scopes.contains($0.scope) && $0.scope.contains(query.container ?? query.type)
+      }
+      return FetchResult(
+        values: try transaction.fetch(query), origin: .cache, isComplete: covering != nil,
+        age: covering?.pulledAt.map { .milliseconds(max(0, now - $0)) })
+    }
+  }
+
+  private func fromNetwork(_ query: RecordQuery, _ options: RequestOptions) async throws -> FetchResult<Record> {
+    let found: NetworkAnswer
+    do { found = try await ask(query) } catch { throw SyncError(error) }
+    guard options.cacheResults ?? true else { return try await unmerged(query, found.records) }
+    try await merge(found, query)
+    var result = try await local(query)
+    result.origin = .network
+    result.isComplete = true
+    result.age = .zero
+    return result
+  }
+
+  private struct NetworkAnswer: Sendable {
+    var records: [ServerRecord]
+    /// Whether these are all the records there are for the query.
+    var isWhole: Bool
+  }
+
+  private static let pageSize = 1000
+
+  private func ask(_ query: RecordQuery) async throws(RemoteError) -> NetworkAnswer {
+    var records: [ServerRecord] = []
+    var page = query
+    while true {
+      let left = query.limit.map { $0 - records.count } ?? Self.pageSize
+      page.limit = min(left, Self.pageSize)
+      page.offset = query.offset + records.count
+      let found = try await remote.query(page)
+      records += found
+      if found.count < page.limit ?? 0 || records.count == query.limit { break }
+    }
+    return NetworkAnswer(records: records, isWhole: query.limit == nil && query.offset == 0)
+  }
+
+  /// Stores what came, and finds out what became of records that match here and not there: an answer that is
+  /// whole says that they changed or are gone, a limited one says nothing.
+  private func merge(_ answer: NetworkAnswer, _ query: RecordQuery) async throws {
+    let now = clock.now()
+    let found = Set(answer.records.map(\.id.id))
+    let suspects = try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for record in answer.records { try pull.apply(record) }
+      guard answer.isWhole else { return [String]() }
+      return try transaction.fetch(query).filter { record in
+        try record.version != nil && !found.contains(record.id) && Outbox.mark(record.recordID, in: transaction) == nil
+      }.map(\.id)
+    }
+    guard !suspects.isEmpty else { return }
+    let now2: NetworkAnswer
+    do {
+      now2 = try await ask(RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0) })))
+    } catch { throw SyncError(error) }
+    let present = Set(now2.records.map(\.id.id))
+    try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for record in now2.records { try pull.apply(record) }
+      let table = try transaction.catalog.table(query.type)
+      for id in suspects where !present.contains(id) {
+        let record = RecordID(type: query.type, id: id)
+        if try Outbox.mark(record, in: transaction) == nil { try transaction.evict(table, id: id) }
+      }
+    }
+  }
+
+  /// The answer with nothing stored: what is pending here replaces what the server has of it.
+  private func unmerged(_ query: RecordQuery, _ records: [ServerRecord]) async throws -> FetchResult<Record> {
+    let values = try await store.read { transaction in
+      let table = try transaction.catalog.table(query.type)
+      return try records.compactMap { record -> Record? in
+        if let mark = try Outbox.mark(record.id, in: transaction) {
+          return mark.kind == .delete ? nil : try transaction.record(record.id)
+        }
+        var repaired = false
+        let row = try table.row(
+          record.fields, container: record.container, version: record.version, repaired: &repaired)
+        return Record(id: record.id.id, row, table)
+      }
+    }
+    return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
+  }
+}
+
+/// An answer, and where it comes from.
+public struct FetchResult<Value: Sendable>: Sendable {
+  public enum Origin: String, Sendable, Hashable {
+    case network
+    case cache
+  }
+
+  public var values: [Value]
+  public var origin: Origin
+  /// Whether all there is for the query is known to be here.
+  public var isComplete: Bool
+  /// How long ago the server was last asked; nil when it never was.
+  public var age: Duration?
+}

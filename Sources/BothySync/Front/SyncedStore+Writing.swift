@@ -1,0 +1,127 @@
+public import BothyStore
+
+/// Writing by policy.
+extension SyncedStore {
+  /// Saves a record, new or changed, by the save policy of `options`, else the configured one.
+  ///
+  /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
+  /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip; a
+  /// refusal is thrown and changes nothing here.
+  @discardableResult
+  public func save<E: Entity>(
+    _ entity: E, in container: String? = nil, options: RequestOptions = RequestOptions()
+  ) async throws -> SaveReceipt {
+    var record = Record(entity)
+    record.container = container ?? E.typeName
+    let change = LocalChange.save(record)
+    switch try policy(options, E.typeName) {
+    case .cacheThenNetwork, .cacheOnly:
+      try await store.write { transaction in
+        try transaction.save(entity, in: container)
+        if options.isDraft { try transaction.flush() }
+      }
+      return try await kept(change, options)
+    case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
+    case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
+    }
+  }
+
+  /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given.
+  @discardableResult
+  public func save(_ record: Record, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
+    try await perform(.save(record), options)
+  }
+
+  /// Deletes a record. False in the receipt's `existed` when there was none here.
+  @discardableResult
+  public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
+    try await perform(.delete(id), options)
+  }
+
+  @discardableResult
+  public func delete<E: Entity>(
+    _ type: E.Type, id: String, options: RequestOptions = RequestOptions()
+  ) async throws -> SaveReceipt {
+    try await delete(RecordID(type: E.typeName, id: id), options: options)
+  }
+
+  private func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
+    switch try policy(options, change.id.type) {
+    case .cacheThenNetwork, .cacheOnly:
+      try await store.write { try change.apply(in: $0) }
+      return try await kept(change, options)
+    case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
+    case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
+    }
+  }
+
+  /// Types that are written on the server only follow `.networkThenCache`, and are never queued.
+  private func policy(_ options: RequestOptions, _ type: String) throws -> SavePolicy {
+    let table = try store.catalog.table(type)
+    if table.schema.writeMode == .remoteOnly { return .networkThenCache }
+    guard table.schema.isSynced else { return .cacheOnly }
+    return options.savePolicy ?? configuration.savePolicy
+  }
+
+  private func kept(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
+    if options.isDraft {
+      try await store.write(origin: .remote) { try Self.setState(.held, of: change.id, in: $0) }
+    } else if (options.savePolicy ?? configuration.savePolicy) == .cacheThenNetwork {
+      if configuration.triggers.contains(.save) { engine.ask() }
+    }
+    return try receipt(for: change.id)
+  }
+
+  // MARK: network first
+
+  private func networkFirst(
+    _ change: LocalChange, keepsLocally: Bool, _ options: RequestOptions
+  ) async throws -> SaveReceipt {
+    let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
+    if !keepsLocally, try isPending(change.id) {
+      throw SyncError(
+        .pendingChanges, "\(change.id) has changes that the server does not have yet. Sync first.",
+        record: change.id)
+    }
+    do {
+      let version = try await engine.gate.withGate {
+        try await DirectWrite(pass: engine.pass, change: change, keepsLocally: keepsLocally).run()
+      }
+      return SaveReceipt(record: change.id, state: .accepted(version: version), store: self, revision: nil)
+    } catch let error as RemoteError where error.errorClass == .unreachable {
+      if isRemoteOnly {
+        throw SyncError(
+          .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
+          record: change.id, underlying: error)
+      }
+      guard keepsLocally else { throw SyncError(error) }
+      try await store.write { try change.apply(in: $0) }
+      return try await kept(change, options)
+    } catch let error as RemoteError { throw SyncError(error) }
+  }
+}
+
+/// One change that the app asks for.
+enum LocalChange: Sendable {
+  case save(Record)
+  case delete(RecordID)
+
+  var id: RecordID {
+    switch self {
+    case .save(let record): record.recordID
+    case .delete(let id): id
+    }
+  }
+
+  func apply(in transaction: WriteTransaction) throws {
+    switch self {
+    case .save(let record):
+      if try transaction.exists(record.recordID) {
+        try transaction.update(record.recordID, fields: record.fields)
+      } else {
+        try transaction.insert(record)
+      }
+    case .delete(let id): try transaction.delete(id)
+    }
+  }
+}

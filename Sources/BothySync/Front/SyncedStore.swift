@@ -1,0 +1,191 @@
+public import BothyStore
+import Logging
+import Synchronization
+
+/// A store whose records are kept in agreement with a server: the same reads and writes as `Store`, with policies.
+///
+/// Every answer comes from the local file, pending changes included; the policies say whether the server is asked
+/// before. Writes are durable here before they are sent; nothing is ever dropped for lack of a network. Syncs
+/// happen when asked for by `sync()`, and by themselves while `run()` is running.
+public final class SyncedStore: Sendable {
+  /// The local store: reads and writes without any network. Writes through it are recorded and sent like others.
+  public let store: Store
+  public let clock: SyncClock
+  let remote: any RemoteStorage
+  let engine: SyncEngine
+  private let settings: Mutex<SyncConfiguration>
+  private let paused = Mutex(false)
+
+  /// Opens or creates the file at `path` (nil: in memory), as `Store` does, with what sync keeps beside it.
+  /// Makes no request. Throws `StoreError`.
+  public init(
+    at path: String?, schema: Schema, migrations: [Migration] = [], remote: any RemoteStorage,
+    configuration: SyncConfiguration = SyncConfiguration(), options: StoreOptions = StoreOptions(),
+    clock: SyncClock = SyncClock()
+  ) throws {
+    store = try Store(
+      at: path, schema: schema, migrations: migrations, options: options, recorder: Outbox(clock: clock))
+    self.clock = clock
+    self.remote = remote
+    settings = Mutex(configuration)
+    let device = try store.write(origin: .remote) { transaction in
+      if let estimate = try SyncValues.estimate(in: transaction) { clock.restore(estimate) }
+      try UnknownTypes.adopt(in: transaction)
+      return try SyncValues.device(in: transaction)
+    }
+    let progress = ProgressRelay()
+    engine = SyncEngine(
+      pass: SyncPass(
+        store: store, remote: remote, configuration: configuration, clock: clock, device: device,
+        progress: { progress.send($0) }))
+    progress.connect(to: engine)
+  }
+
+  /// Opens an existing file with the schema it carries. Throws `StoreError` `.cannotOpen` if there is none.
+  public convenience init(
+    existing path: String, remote: any RemoteStorage, configuration: SyncConfiguration = SyncConfiguration(),
+    options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
+  ) throws {
+    try self.init(
+      at: path, schema: Store.storedSchema(at: path), remote: remote, configuration: configuration,
+      options: options, clock: clock)
+  }
+
+  /// The id of this installation's file, as the server knows it.
+  public var device: String { engine.pass.device }
+
+  public var configuration: SyncConfiguration { settings.withLock { $0 } }
+
+  var isPaused: Bool { paused.withLock { $0 } }
+
+  // MARK: syncing
+
+  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done; if a
+  /// sync is running already, joins it. Throws nothing: the report says what did not work.
+  ///
+  /// - Parameters:
+  ///   - scope: which way; nil as configured.
+  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  @discardableResult
+  public func sync(_ scope: SyncScope? = nil, container: String? = nil) async -> SyncReport {
+    let pulls = container.map { [PullScope(container: $0, includesChildren: true)] } ?? configuration.pullScopes
+    return await engine.sync(
+      SyncPass.Request(scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true))
+  }
+
+  /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
+  /// Throws `SyncError` when that could not be reached.
+  @discardableResult
+  public func caughtUp() async throws -> SyncReport {
+    let report = await sync(.both)
+    if let reason = report.skipped { throw SyncError(reason) }
+    let waiting = try pendingCounts()
+    guard waiting.total == waiting.held else {
+      throw SyncError(
+        .pendingChanges,
+        "\(waiting.total - waiting.held) changes are still pending; `inbox` says why the server refuses them.")
+    }
+    return report
+  }
+
+  /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network comes back,
+  /// as the configuration's triggers say. Failures are tried again with growing, random waits.
+  public func run(reachability: (any ReachabilityMonitor)? = nil) async {
+    await run(reachability: reachability, clock: ContinuousClock())
+  }
+
+  /// The same on a given clock, for tests.
+  public func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
+  where C.Duration == Duration {
+    let configuration = configuration
+    let triggers = configuration.triggers
+    let request = SyncPass.Request(scope: configuration.scope, pulls: configuration.pullScopes)
+    let hasWork = triggers.contains(.start) ? await hasReasonToStart() : false
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [engine] in
+        await engine.run(
+          request: request, startsWithWork: hasWork, isPaused: { [weak self] in self?.isPaused ?? true },
+          clock: clock)
+      }
+      if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
+      if triggers.contains(.hints) { group.addTask { await self.askOnHints(clock) } }
+      if let reachability { group.addTask { await self.follow(reachability, triggers) } }
+    }
+  }
+
+  /// Stops syncing by itself until `resume`; a sync that is running goes on to its end.
+  public func pause() { paused.withLock { $0 = true } }
+
+  public func resume() {
+    paused.withLock { $0 = false }
+    engine.ask()
+  }
+
+  private func hasReasonToStart() async -> Bool {
+    let found = try? await store.read { transaction in
+      try !Outbox.isEmpty(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
+    }
+    return found ?? true  // unreadable: the pass will say why
+  }
+
+  private func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    while !Task.isCancelled {
+      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(600)), tolerance: nil) } catch { return }
+      if ((try? pendingCounts().total) ?? 1) > 0 { engine.ask() }  // unreadable: the pass will say why
+    }
+  }
+
+  private func askOnHints<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    var failures = 0
+    while !Task.isCancelled {
+      do {
+        for try await _ in remote.hints() {
+          failures = 0
+          engine.ask()
+        }
+      } catch is CancellationError { return } catch {
+        configuration.logger.debug("The stream of hints ended.", metadata: ["error": "\(error)"])
+      }
+      failures += 1
+      let delay = configuration.backoff.delay(attempt: failures)
+      do { try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil) } catch { return }
+    }
+  }
+
+  private func follow(_ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers) async {
+    var last = NetworkStatus.unknown
+    for await status in monitor.statuses() where status != last {
+      last = status
+      engine.update { $0.reachability = status }
+      if status == .reachable && triggers.contains(.reachability) { engine.ask() }
+    }
+  }
+}
+
+extension SyncError {
+  init(_ reason: SkipReason) {
+    switch reason {
+    case .unreachable(let message): self.init(.unreachable, message)
+    case .authenticationRequired(let message): self.init(.authenticationRequired, message)
+    case .throttled(let message): self.init(.throttled, message)
+    case .serverError(let message): self.init(.serverError, message)
+    case .refused(_, let message): self.init(.rejected, message)
+    case .alreadyRunning: self.init(.cancelled, "A sync is running already.")
+    case .paused: self.init(.cancelled, "Syncing is paused.")
+    case .cancelled: self.init(.cancelled, "The sync was cancelled; what it had done is kept.")
+    }
+  }
+}
+
+/// Carries progress from a pass to the engine that owns it.
+private final class ProgressRelay: Sendable {
+  private struct Target { weak var engine: SyncEngine? }
+  private let target = Mutex(Target())
+
+  func connect(to engine: SyncEngine) { target.withLock { $0.engine = engine } }
+
+  func send(_ progress: SyncProgress) {
+    let engine = target.withLock { $0.engine }
+    engine?.update { $0.phase = .syncing(progress) }
+  }
+}

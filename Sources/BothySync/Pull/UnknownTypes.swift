@@ -1,0 +1,42 @@
+import BothyStore
+
+/// Records of types that this schema does not declare: kept as they came, and moved to their table when a later
+/// version of the app declares the type.
+enum UnknownTypes {
+  static func forEach(in transaction: ReadTransaction, _ body: (ServerRecord) throws -> Void) throws {
+    let select = try PreparedStatement("SELECT record FROM bothy_unknown", in: transaction.database)
+    defer { select.reset() }
+    while try select.step() { try body(try record(select.bytes(at: 0))) }
+  }
+
+  /// Moves the records whose type is declared now. Costs one look-up when there are none.
+  static func adopt(in transaction: WriteTransaction) throws {
+    let types = try PreparedStatement("SELECT DISTINCT type FROM bothy_unknown", in: transaction.database)
+    var known: [TypeTable] = []
+    while try types.step() {
+      if let name = types.text(at: 0), let table = transaction.catalog.tableIfKnown(name) { known.append(table) }
+    }
+    types.reset()
+    for table in known { try adopt(table, in: transaction) }
+  }
+
+  private static func adopt(_ table: TypeTable, in transaction: WriteTransaction) throws {
+    let select = try PreparedStatement("SELECT record FROM bothy_unknown WHERE type = ?", in: transaction.database)
+    select.bind(table.schema.name, at: 1)
+    while try select.step() {
+      let record = try record(select.bytes(at: 0))
+      var repaired = false
+      let row = try table.row(
+        record.fields, container: record.container, version: record.version, repaired: &repaired)
+      try transaction.put(table, id: record.id.id, row)
+    }
+    select.reset()
+    let delete = try PreparedStatement("DELETE FROM bothy_unknown WHERE type = ?", in: transaction.database)
+    delete.bind(table.schema.name, at: 1)
+    try delete.run()
+  }
+
+  private static func record(_ bytes: [UInt8]) throws -> ServerRecord {
+    try JSONReader.read(bytes) { try ServerRecord(from: &$0) }
+  }
+}
