@@ -57,6 +57,7 @@ package struct Connections: Sendable {
     let pages = options.cacheSize / 1024
     configuration.prepareDatabase { database in
       try database.execute(sql: "PRAGMA cache_size = -\(pages)")
+      QueryFunctions.install(in: database)
     }
     return configuration
   }

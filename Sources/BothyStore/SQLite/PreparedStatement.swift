@@ -18,6 +18,13 @@ package struct PreparedStatement {
     sqlite3_clear_bindings(pointer)
   }
 
+  /// Prepares a statement that is used by one caller and not kept: for SQL of endless variety, or for rows that
+  /// are read while the caller runs other statements.
+  package init(unkept sql: String, in database: Database) throws {
+    owner = try database.makeStatement(sql: sql)
+    pointer = owner.sqliteStatement
+  }
+
   /// Steps once. True when there is a row, false when the statement is done.
   package func step() throws -> Bool {
     switch sqlite3_step(pointer) {

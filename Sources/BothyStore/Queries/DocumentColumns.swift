@@ -1,0 +1,56 @@
+internal import Foundation
+
+/// The members of a JSON document in one column, on SQLite: how a server keeps records of any type in one table.
+///
+/// The document is canonical JSON as `FieldValue` writes it. The connection must have the functions that
+/// `QueryFunctions.install` adds.
+package struct DocumentColumns: ColumnExpressions {
+  private let document: String
+  package let id: String
+  package let container: String
+  package let version: String
+
+  /// The names of the four columns, as SQL.
+  package init(
+    document: String = "fields", id: String = "id", container: String = "container", version: String = "version"
+  ) {
+    self.document = document
+    self.id = id
+    self.container = container
+    self.version = version
+  }
+
+  package func isContainer(_ name: String) -> SQLFragment { SQLFragment("\(container) = ?", [.text(name)]) }
+
+  package func value(of field: FieldSchema) -> String { extract(field, "") }
+
+  package func latitude(of field: FieldSchema) -> String { extract(field, ".lat") }
+
+  package func longitude(of field: FieldSchema) -> String { extract(field, ".lon") }
+
+  /// Data stands in a document as base64 text.
+  package func argument(_ value: FieldValue) -> FieldValue {
+    guard case .data(let data) = value else { return value }
+    return .text(data.base64EncodedString())
+  }
+
+  package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
+    let path = "\(document), '\(path(field))'"
+    return SQLFragment(
+      "(json_type(\(path)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(path)) AS element "
+        + "WHERE element.type = 'text' AND element.value = ?))",
+      [.text(element)])
+  }
+
+  package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
+    let texts = type.fields.filter(\.isFullText).map { value(of: $0) }.joined(separator: ", ")
+    return SQLFragment("bothy_matches(?, \(texts))", [.text(search.words.joined(separator: " "))])
+  }
+
+  private func extract(_ field: FieldSchema, _ member: String) -> String {
+    "json_extract(\(document), '\(path(field))\(member)')"
+  }
+
+  /// Field names are identifiers, so that a path needs no escapes.
+  private func path(_ field: FieldSchema) -> String { "$.\"\(field.name)\"" }
+}

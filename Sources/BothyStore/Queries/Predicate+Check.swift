@@ -1,0 +1,168 @@
+import Foundation
+
+/// Checks a condition against the schema. Compiles and evaluates nothing.
+extension Predicate {
+  /// Conditions may be nested this deep.
+  package static let maximumDepth = 32
+  /// A condition may have this many parts, a list of values this many elements.
+  package static let maximumTerms = 10_000
+
+  /// The same condition with every value of the kind of its field: whole numbers become numbers, RFC 3339 text
+  /// dates, base64 text data, UUIDs lower-case.
+  ///
+  /// Throws `StoreError` `.unknownField`, or `.invalidQuery` naming the field and what is possible.
+  package func checked(for type: TypeSchema) throws(StoreError) -> Predicate {
+    var terms = 0
+    return try checked(for: type, depth: 0, terms: &terms)
+  }
+
+  private func checked(
+    for type: TypeSchema, depth: Int, terms: inout Int
+  ) throws(StoreError) -> Predicate {
+    terms += 1
+    guard depth <= Self.maximumDepth, terms <= Self.maximumTerms else {
+      throw .invalidQuery(
+        "The condition has more than \(Self.maximumDepth) levels or \(Self.maximumTerms) parts. Split the query.")
+    }
+    switch self {
+    case .all, .none: return self
+    case .and(let parts): return .and(try Self.checked(parts, type, depth, &terms))
+    case .or(let parts): return .or(try Self.checked(parts, type, depth, &terms))
+    case .not(let part): return .not(try part.checked(for: type, depth: depth + 1, terms: &terms))
+    default: return try checkedLeaf(for: type)
+    }
+  }
+
+  private static func checked(
+    _ parts: [Predicate], _ type: TypeSchema, _ depth: Int, _ terms: inout Int
+  ) throws(StoreError) -> [Predicate] {
+    var result: [Predicate] = []
+    result.reserveCapacity(parts.count)
+    for part in parts { result.append(try part.checked(for: type, depth: depth + 1, terms: &terms)) }
+    return result
+  }
+
+  private func checkedLeaf(for type: TypeSchema) throws(StoreError) -> Predicate {
+    switch self {
+    case .compare(let field, let comparison, let value):
+      return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
+    case .oneOf(let field, let values):
+      guard values.count <= Self.maximumTerms else {
+        throw .invalidQuery("The list for '\(field)' has more than \(Self.maximumTerms) values. Split the query.")
+      }
+      var converted: [FieldValue] = []
+      for value in values { converted.append(try Self.compared(value, .equal, to: field, of: type)) }
+      return .oneOf(field: field, converted)
+    case .contains(let field, let text, let ignoringCase):
+      let folded = try Self.searched(text, in: field, of: type, "contains")
+      return .contains(field: field, folded, ignoringCase: ignoringCase)
+    case .beginsWith(let field, let text, let ignoringCase):
+      let folded = try Self.searched(text, in: field, of: type, "beginsWith")
+      return .beginsWith(field: field, folded, ignoringCase: ignoringCase)
+    case .includes(let field, _):
+      try Self.require(field, of: type, "includes", \.isList)
+    case .near(let field, let centre, let metres):
+      try Self.require(field, of: type, "near") { $0 == .coordinate }
+      guard centre.isOnEarth, metres >= 0, metres.isFinite else {
+        throw .invalidQuery(
+          "'near' on \(type.name).\(field) needs a centre within ±90 and ±180 and a radius of 0 metres or more.")
+      }
+    case .inside(let field, let box):
+      try Self.require(field, of: type, "inside") { $0 == .coordinate }
+      guard box.isOnEarth else {
+        throw .invalidQuery(
+          "'inside' on \(type.name).\(field) needs parallels within ±90, south first, and meridians within ±180.")
+      }
+    case .matches:
+      guard type.hasFullText else {
+        throw .invalidQuery(
+          "\(type.name) has no full-text index. Declare a string field with `fullText`, or use 'contains'.")
+      }
+    case .all, .none, .and, .or, .not: break
+    }
+    return self
+  }
+
+  private static func compared(
+    _ value: FieldValue, _ comparison: Comparison, to name: String, of type: TypeSchema
+  ) throws(StoreError) -> FieldValue {
+    let kind = try type.queryField(name).kind
+    if value.isNull { return .null }
+    let isEquality = comparison == .equal || comparison == .notEqual
+    guard isEquality ? kind.isComparable : kind.isOrdered else {
+      throw refused(comparison.rawValue, name, kind, type)
+    }
+    guard let converted = value.converted(to: kind) else {
+      throw .invalidQuery("\(type.name).\(name) is compared with \(value.phrase); it takes \(kind.phrase).")
+    }
+    return converted
+  }
+
+  private static func searched(
+    _ text: String, in name: String, of type: TypeSchema, _ what: String
+  ) throws(StoreError) -> String {
+    try require(name, of: type, what, \.isText)
+    return try type.queryField(name).kind == .uuid ? text.lowercased() : text
+  }
+
+  private static func require(
+    _ name: String, of type: TypeSchema, _ what: String, _ isPossible: (FieldKind) -> Bool
+  ) throws(StoreError) {
+    let kind = try type.queryField(name).kind
+    guard isPossible(kind) else { throw refused(what, name, kind, type) }
+  }
+
+  private static func refused(
+    _ what: String, _ name: String, _ kind: FieldKind, _ type: TypeSchema
+  ) -> StoreError {
+    .invalidQuery(
+      "\(type.name).\(name) is of the kind '\(kind.name)' and can't be asked for '\(what)'. "
+        + "Possible: \(kind.possibleConditions).")
+  }
+}
+
+extension FieldValue {
+  /// The value as one of `kind`, nil when it is none.
+  func converted(to kind: FieldKind) -> FieldValue? {
+    switch (self, kind) {
+    case (.bool, .bool), (.int, .int), (.date, .date), (.data, .data): return self
+    case (.double(let number), .double): return number.isNaN ? nil : self
+    case (.int(let number), .double): return .double(Double(number))
+    case (.double(let number), .int): return Int64(exactly: number).map { .int($0) }
+    case (.text, .text), (.text, .reference): return self
+    case (.text(let text), .uuid): return .text(text.lowercased())
+    case (.int(let number), .date): return .date(number)
+    case (.text(let text), .date): return Timestamp(rfc3339: text).map { .date($0.milliseconds) }
+    case (.text(let text), .data): return Data(base64Encoded: text).map { .data($0) }
+    case (.coordinate(let coordinate), .coordinate): return coordinate.isOnEarth ? self : nil
+    case (.json(let text), .coordinate):
+      let coordinate = try? Coordinate(json: JSONValue(parsing: text))  // not one: no value of the kind
+      return coordinate.map { .coordinate($0) }
+    default: return nil
+    }
+  }
+
+  /// The value as it stands in a message, cut to a readable length.
+  var phrase: String {
+    switch self {
+    case .text(let text): "the text '\(text.prefix(40))'"
+    case .data: "data"
+    default:
+      String(whereText.prefix(60))
+    }
+  }
+}
+
+extension Coordinate {
+  var isOnEarth: Bool { (-90...90).contains(latitude) && (-180...180).contains(longitude) }
+}
+
+extension GeoBox {
+  var isOnEarth: Bool {
+    -90 <= south && south <= north && north <= 90 && (-180...180).contains(west) && (-180...180).contains(east)
+  }
+}
+
+extension StoreError {
+  static func invalidQuery(_ message: String) -> StoreError { StoreError(.invalidQuery, message) }
+}

@@ -1,0 +1,103 @@
+/// The meaning of a condition, said in plain Swift: what every compiled form must agree with.
+extension Predicate {
+  /// Whether the condition is true of a record whose fields `value` hands out by name.
+  ///
+  /// The condition must have been checked against `type`. Linear in the size of the condition.
+  package func evaluate(_ type: TypeSchema, _ value: (String) -> FieldValue) -> Bool {
+    switch self {
+    case .all: return true
+    case .none: return false
+    case .and(let parts): return parts.allSatisfy { $0.evaluate(type, value) }
+    case .or(let parts): return parts.contains { $0.evaluate(type, value) }
+    case .not(let part): return !part.evaluate(type, value)
+    case .compare(let field, .equal, let other): return value(field).isSame(as: other)
+    case .compare(let field, .notEqual, let other): return !value(field).isSame(as: other)
+    case .compare(let field, let comparison, let other):
+      let found = value(field)
+      if found.isNull || other.isNull { return false }
+      switch comparison {
+      case .less: return found.sortsBefore(other)
+      case .lessOrEqual: return !other.sortsBefore(found)
+      case .greater: return other.sortsBefore(found)
+      default: return !found.sortsBefore(other)
+      }
+    case .oneOf(let field, let values):
+      let found = value(field)
+      return values.contains { found.isSame(as: $0) }
+    case .contains(let field, let text, let ignoringCase):
+      guard let found = value(field).text else { return false }
+      return found.bytes(ignoringCase).contains(text.bytes(ignoringCase))
+    case .beginsWith(let field, let text, let ignoringCase):
+      guard let found = value(field).text else { return false }
+      return found.bytes(ignoringCase).starts(with: text.bytes(ignoringCase))
+    case .includes(let field, let id): return value(field).elements.contains { $0.utf8.elementsEqual(id.utf8) }
+    case .near(let field, let centre, let metres):
+      guard case .coordinate(let place) = value(field) else { return false }
+      return place.distance(to: centre) <= metres
+    case .inside(let field, let box):
+      guard case .coordinate(let place) = value(field) else { return false }
+      return box.contains(place)
+    case .matches(let text):
+      return TextSearch(text).matches(type.fields.filter(\.isFullText).compactMap { value($0.name).text })
+    }
+  }
+}
+
+extension GeoBox {
+  /// Whether the box holds the place, edges included. The meridians 180 and -180 are one.
+  public func contains(_ place: Coordinate) -> Bool {
+    guard south <= place.latitude && place.latitude <= north else { return false }
+    return holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude))
+  }
+
+  /// Whether the longitude, taken as a number, lies between the two meridians.
+  func holds(_ longitude: Double) -> Bool {
+    west <= east
+      ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
+  }
+}
+
+extension FieldValue {
+  /// Equality of values of one kind: text by its bytes, null equal to null.
+  package func isSame(as other: FieldValue) -> Bool {
+    switch (self, other) {
+    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.int(let left), .double(let right)): Double(left) == right
+    case (.double(let left), .int(let right)): left == Double(right)
+    default: self == other
+    }
+  }
+
+  /// The order of values of one kind, null before all others.
+  package func sortsBefore(_ other: FieldValue) -> Bool {
+    switch (self, other) {
+    case (_, .null): false
+    case (.null, _): true
+    case (.bool(let left), .bool(let right)): !left && right
+    case (.int(let left), .int(let right)), (.date(let left), .date(let right)): left < right
+    case (.double(let left), .double(let right)): left < right
+    case (.int(let left), .double(let right)): Double(left) < right
+    case (.double(let left), .int(let right)): left < Double(right)
+    case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+    default: false
+    }
+  }
+
+  /// The strings of a list; none for any other value.
+  fileprivate var elements: [String] {
+    switch self {
+    case .list(let ids): return ids
+    case .json(let text):
+      let value = try? JSONValue(parsing: text)  // not JSON: no list
+      return value?.arrayValue?.compactMap(\.stringValue) ?? []
+    default: return []
+    }
+  }
+}
+
+extension String {
+  /// The UTF-8 bytes, those of ASCII capitals made small when the case is ignored.
+  fileprivate func bytes(_ ignoringCase: Bool) -> [UInt8] {
+    ignoringCase ? utf8.map { 0x41...0x5A ~= $0 ? $0 + 32 : $0 } : Array(utf8)
+  }
+}

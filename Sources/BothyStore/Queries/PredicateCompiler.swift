@@ -1,0 +1,187 @@
+/// Compiles a checked condition to SQL that is true exactly where `Predicate.evaluate` is.
+///
+/// SQL's third truth value appears only where the condition is false; a negated leaf is compiled as
+/// `(leaf) IS NOT TRUE`, which sends both to true. Values are always arguments, never text.
+struct PredicateCompiler<Columns: ColumnExpressions> {
+  let type: TypeSchema
+  let columns: Columns
+  private(set) var result = SQLFragment("")
+
+  init(_ type: TypeSchema, _ columns: Columns) {
+    self.type = type
+    self.columns = columns
+  }
+
+  mutating func append(_ predicate: Predicate, negated: Bool = false) throws(StoreError) {
+    switch predicate {
+    case .all: result += negated ? "FALSE" : "TRUE"
+    case .none: result += negated ? "TRUE" : "FALSE"
+    case .not(let part): try append(part, negated: !negated)
+    case .and(let parts): try join(parts, isAnd: !negated, negated: negated)
+    case .or(let parts): try join(parts, isAnd: negated, negated: negated)
+    case .compare(let field, .equal, let value): try appendEquality(field, value, negated: negated)
+    case .compare(let field, .notEqual, let value): try appendEquality(field, value, negated: !negated)
+    default:
+      if negated { result += "(" }
+      try appendLeaf(predicate)
+      if negated { result += ") IS NOT TRUE" }
+    }
+  }
+
+  /// Keeps only the records of one container of those that what was appended keeps.
+  mutating func restrict(to container: String) {
+    let own = columns.isContainer(container)
+    result = SQLFragment(
+      result.sql == "TRUE" ? own.sql : "\(own.sql) AND \(result.sql)", own.arguments + result.arguments)
+  }
+
+  /// Joins parts, negation moved inward by De Morgan's laws. Parts of the same operator are joined in one list,
+  /// long lists as a balanced tree, because SQLite limits the depth of an expression.
+  private mutating func join(_ parts: [Predicate], isAnd: Bool, negated: Bool) throws(StoreError) {
+    var flat: [(Predicate, Bool)] = []
+    Self.flatten(parts, isAnd: isAnd, negated: negated, into: &flat)
+    guard !flat.isEmpty else { return result += isAnd ? "TRUE" : "FALSE" }
+    try join(flat[...], isAnd ? " AND " : " OR ")
+  }
+
+  private mutating func join(_ parts: ArraySlice<(Predicate, Bool)>, _ word: String) throws(StoreError) {
+    if parts.count == 1, let (part, negated) = parts.first { return try append(part, negated: negated) }
+    result += "("
+    if parts.count > 64 {
+      let middle = (parts.startIndex + parts.endIndex) / 2
+      try join(parts[..<middle], word)
+      result += word
+      try join(parts[middle...], word)
+    } else {
+      for (index, (part, negated)) in zip(parts.indices, parts) {
+        if index > parts.startIndex { result += word }
+        try append(part, negated: negated)
+      }
+    }
+    result += ")"
+  }
+
+  private static func flatten(
+    _ parts: [Predicate], isAnd: Bool, negated: Bool, into flat: inout [(Predicate, Bool)]
+  ) {
+    for part in parts {
+      switch part {
+      case .and(let inner) where isAnd == !negated:
+        flatten(inner, isAnd: isAnd, negated: negated, into: &flat)
+      case .or(let inner) where isAnd == negated:
+        flatten(inner, isAnd: isAnd, negated: negated, into: &flat)
+      case .not(let inner): flatten([inner], isAnd: isAnd, negated: !negated, into: &flat)
+      default: flat.append((part, negated))
+      }
+    }
+  }
+
+  private mutating func appendEquality(_ name: String, _ value: FieldValue, negated: Bool) throws(StoreError) {
+    if case .coordinate(let place) = value {
+      let (latitude, longitude) = try position(name)
+      result += SQLFragment(
+        "(\(latitude) = ? AND \(longitude) = ?)" + (negated ? " IS NOT TRUE" : ""),
+        [.double(place.latitude), .double(place.longitude)])
+    } else if value.isNull {
+      result += try column(name) + (negated ? " IS NOT NULL" : " IS NULL")
+    } else {
+      result += SQLFragment(try column(name) + (negated ? " IS NOT ?" : " = ?"), [columns.argument(value)])
+    }
+  }
+
+  private mutating func appendLeaf(_ predicate: Predicate) throws(StoreError) {
+    switch predicate {
+    case .compare(let name, let comparison, let value):
+      if value.isNull { return result += "FALSE" }
+      result += SQLFragment("\(try column(name)) \(comparison.rawValue) ?", [columns.argument(value)])
+    case .oneOf(let name, let values): try appendList(name, values)
+    case .contains(let name, let text, let ignoringCase):
+      let column = try column(name)
+      result +=
+        ignoringCase
+        ? SQLFragment("instr(lower(\(column)), ?) > 0", [.text(text.asciiLowercased)])
+        : SQLFragment("instr(\(column), ?) > 0", [.text(text)])
+    case .beginsWith(let name, let text, let ignoringCase):
+      try appendPrefix(name, text, ignoringCase)
+    case .includes(let name, let element):
+      guard case .field(let field) = try type.queryField(name) else { return result += "FALSE" }
+      result += columns.includes(element, in: field, of: type)
+    case .near(let name, let centre, let metres): try appendNear(name, centre, metres)
+    case .inside(let name, let box): try appendBox(name, box)
+    case .matches(let text):
+      let search = TextSearch(text)
+      result += search.words.isEmpty ? SQLFragment("TRUE") : columns.matches(search, type)
+    case .all, .none, .and, .or, .not: try append(predicate)
+    }
+  }
+
+  /// Long lists of text and whole numbers travel as one JSON argument: SQLite limits the number of arguments.
+  private mutating func appendList(_ name: String, _ values: [FieldValue]) throws(StoreError) {
+    let isCoordinate = try type.queryField(name).kind == .coordinate
+    if isCoordinate || values.contains(.null) {
+      var parts: [Predicate] = values.filter { isCoordinate || $0.isNull }
+        .map { .compare(field: name, .equal, $0) }
+      if !isCoordinate { parts.append(.oneOf(field: name, values.filter { !$0.isNull })) }
+      return try append(.or(parts))
+    }
+    let column = try column(name)
+    guard values.count > 500, let json = values.jsonList else {
+      let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")
+      return result += SQLFragment("\(column) IN (\(marks))", values.map { columns.argument($0) })
+    }
+    result += SQLFragment("\(column) IN (SELECT value FROM json_each(?))", [.text(json)])
+  }
+
+  /// Text with a prefix lies between the prefix and the next text of the same length, so an index serves.
+  private mutating func appendPrefix(_ name: String, _ text: String, _ ignoringCase: Bool) throws(StoreError) {
+    let column = try column(name)
+    if text.isEmpty {
+      result += "\(column) IS NOT NULL"
+    } else if ignoringCase {
+      result += SQLFragment("instr(lower(\(column)), ?) = 1", [.text(text.asciiLowercased)])
+    } else if let end = text.nextOfSameLength {
+      result += SQLFragment("(\(column) >= ? AND \(column) < ?)", [.text(text), .text(end)])
+    } else {
+      result += SQLFragment("instr(\(column), ?) = 1", [.text(text)])
+    }
+  }
+
+  /// The box around the circle lets an index serve; the distance decides.
+  private mutating func appendNear(_ name: String, _ centre: Coordinate, _ metres: Double) throws(StoreError) {
+    let (latitude, longitude) = try position(name)
+    result += "("
+    try appendBox(name, GeoBox(around: centre, metres: metres))
+    result += SQLFragment(
+      " AND bothy_distance(\(latitude), \(longitude), ?, ?) <= ?)",
+      [.double(centre.latitude), .double(centre.longitude), .double(metres)])
+  }
+
+  private mutating func appendBox(_ name: String, _ box: GeoBox) throws(StoreError) {
+    let (latitude, longitude) = try position(name)
+    let word = box.west <= box.east ? "AND" : "OR"
+    result += SQLFragment(
+      "(\(latitude) >= ? AND \(latitude) <= ? AND (\(longitude) >= ? \(word) \(longitude) <= ?",
+      [.double(box.south), .double(box.north), .double(box.west), .double(box.east)])
+    if box.holds(180) != box.holds(-180) { result += " OR \(longitude) IN (-180, 180)" }
+    result += "))"
+  }
+
+  private func position(_ name: String) throws(StoreError) -> (String, String) {
+    guard case .field(let field) = try type.queryField(name) else { return ("NULL", "NULL") }
+    return (columns.latitude(of: field), columns.longitude(of: field))
+  }
+
+  private func column(_ name: String) throws(StoreError) -> String { try columns.expression(name, type) }
+}
+
+extension ColumnExpressions {
+  /// The SQL of a field or pseudo-field; of a coordinate, its latitude, which is null when the field is.
+  func expression(_ name: String, _ type: TypeSchema) throws(StoreError) -> String {
+    switch try type.queryField(name) {
+    case .field(let field): field.kind == .coordinate ? latitude(of: field) : value(of: field)
+    case .id: id
+    case .container: container
+    case .version: version
+    }
+  }
+}

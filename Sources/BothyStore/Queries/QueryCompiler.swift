@@ -1,0 +1,54 @@
+/// Compiles a query to the parts of an SQL statement: what follows `WHERE`, and what follows that.
+///
+/// The caller writes `SELECT … FROM …`, because a device and a server read different tables.
+/// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
+package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
+  private let type: TypeSchema
+  private let columns: Columns
+
+  package init(_ type: TypeSchema, _ columns: Columns) {
+    self.type = type
+    self.columns = columns
+  }
+
+  /// ` WHERE …`, or nothing when every record is asked for.
+  package func condition(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+    let filter = try filter(query)
+    return filter.sql == "TRUE" ? SQLFragment("") : SQLFragment(" WHERE " + filter.sql, filter.arguments)
+  }
+
+  /// The condition alone, for a caller that has conditions of its own.
+  package func filter(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+    let query = try query.checked(for: type)
+    var compiler = PredicateCompiler(type, columns)
+    try compiler.append(query.filter)
+    if let container = query.container { compiler.restrict(to: container) }
+    guard compiler.result.arguments.count <= 30_000 else {
+      throw .invalidQuery("The query has more than 30,000 values. Split it.")
+    }
+    return compiler.result
+  }
+
+  /// ` ORDER BY …`, total.
+  package func order(_ query: RecordQuery) throws(StoreError) -> String {
+    var keys: [String] = []
+    for key in query.totalOrder {
+      keys.append(try columns.expression(key.field, type) + (key.ascending ? "" : " DESC"))
+    }
+    return " ORDER BY " + keys.joined(separator: ", ")
+  }
+
+  /// ` LIMIT ? OFFSET ?`, or nothing.
+  package func limit(_ query: RecordQuery) -> SQLFragment {
+    guard query.limit != nil || query.offset > 0 else { return SQLFragment("") }
+    return SQLFragment(" LIMIT ? OFFSET ?", [.int(Int64(query.limit ?? -1)), .int(Int64(query.offset))])
+  }
+
+  /// All of them: what follows `FROM table`.
+  package func tail(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+    var tail = try condition(query)
+    tail += try order(query)
+    tail += limit(query)
+    return tail
+  }
+}

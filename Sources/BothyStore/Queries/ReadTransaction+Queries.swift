@@ -1,0 +1,88 @@
+extension ReadTransaction {
+  /// The records that the query describes, in its order.
+  ///
+  /// Costs the rows that SQLite visits: with an index on the first sort key or an equality those asked for,
+  /// else every row of the type. Throws `StoreError` `.unknownField` or `.invalidQuery`, or what `E` throws on a
+  /// row that is no `E`.
+  @inlinable
+  public final func fetch<E: Entity>(_ query: Query<E>) throws -> [E] {
+    var rows = try RowCursor(query.recordQuery, in: self, isKept: true)
+    defer { rows.close() }
+    var entities: [E] = []
+    while try rows.next() { entities.append(try E(id: rows.id, from: &rows.fields)) }
+    return entities
+  }
+
+  /// The records that the query describes, of any type.
+  public final func fetch(_ query: RecordQuery) throws -> [Record] {
+    var rows = try RowCursor(query, in: self, isKept: false)
+    defer { rows.close() }
+    var records: [Record] = []
+    while try rows.next() { records.append(try rows.record()) }
+    return records
+  }
+
+  /// The first record that the query describes, or nil.
+  public final func first<E: Entity>(_ query: Query<E>) throws -> E? {
+    try fetch(query.limit(min(1, query.recordQuery.limit ?? 1), offset: query.recordQuery.offset)).first
+  }
+
+  /// The records with the ids, in the order of the ids; those that do not exist are left out. One row by primary
+  /// key for each id.
+  @inlinable
+  public final func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
+    var entities: [E] = []
+    for id in ids {
+      if let entity = try fetch(type, id: id) { entities.append(entity) }
+    }
+    return entities
+  }
+
+  /// How many records `fetch` would return. Reads no fields but those of the condition.
+  public final func count<E: Entity>(_ query: Query<E>) throws -> Int { try count(query.recordQuery) }
+
+  /// How many records `fetch` would return.
+  public final func count(_ query: RecordQuery) throws -> Int {
+    let table = try catalog.table(query.type)
+    let compiler = QueryCompiler(table.schema, TableColumns(table.schema))
+    var select = SQLFragment("FROM \(table.name)")
+    select += try compiler.condition(query)
+    let limit = compiler.limit(query)
+    let sql =
+      limit.sql.isEmpty
+      ? "SELECT count(*) \(select.sql)" : "SELECT count(*) FROM (SELECT 1 \(select.sql)\(limit.sql))"
+    let statement = try PreparedStatement(unkept: sql, in: database)
+    statement.bind(select.arguments + limit.arguments)
+    return try statement.step() ? Int(statement.int(at: 0)) : 0
+  }
+
+  /// Runs `body` with one record after another; only one is in memory. `body` may read and, in a write
+  /// transaction, write; whether a record written meanwhile is visited is not defined.
+  @inlinable
+  public final func forEach<E: Entity>(_ query: Query<E>, _ body: (E) throws -> Void) throws {
+    var rows = try RowCursor(query.recordQuery, in: self, isKept: false)
+    defer { rows.close() }
+    while try rows.next() { try body(try E(id: rows.id, from: &rows.fields)) }
+  }
+
+  /// Runs `body` with one record of any type after another; only one is in memory.
+  public final func forEach(_ query: RecordQuery, _ body: (Record) throws -> Void) throws {
+    var rows = try RowCursor(query, in: self, isKept: false)
+    defer { rows.close() }
+    while try rows.next() { try body(try rows.record()) }
+  }
+
+  /// The ids of the records that the query describes, in its order.
+  package final func ids(_ query: RecordQuery) throws -> [String] {
+    let table = try catalog.table(query.type)
+    let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(query)
+    let statement = try PreparedStatement(unkept: "SELECT _id FROM \(table.name)\(tail.sql)", in: database)
+    statement.bind(tail.arguments)
+    defer { statement.reset() }
+    var ids: [String] = []
+    while try statement.step() {
+      if let id = statement.text(at: 0) { ids.append(id) }
+    }
+    return ids
+  }
+}

@@ -1,0 +1,31 @@
+extension RecordQuery {
+  /// The same query with its values of the kinds of its fields.
+  ///
+  /// Throws `StoreError` `.unknownField` or `.invalidQuery`, naming what is wrong and what is possible.
+  package func checked(for schema: TypeSchema) throws(StoreError) -> RecordQuery {
+    var query = self
+    query.filter = try filter.checked(for: schema)
+    for key in order {
+      let kind = try schema.queryField(key.field).kind
+      guard kind.isOrdered else {
+        throw .invalidQuery("\(schema.name).\(key.field) has no order: it is of the kind '\(kind.name)'.")
+      }
+    }
+    guard (limit ?? 0) >= 0, offset >= 0 else {
+      throw .invalidQuery("The limit and the offset of a query must be 0 or more.")
+    }
+    for name in include {
+      guard try schema.queryField(name).kind.target != nil else {
+        let references = schema.fields.filter { $0.kind.target != nil }.map(\.name).joined(separator: ", ")
+        throw .invalidQuery(
+          "\(schema.name).\(name) is no reference and can't be included. References: \(references).")
+      }
+    }
+    return query
+  }
+
+  /// The sort keys with the id after them, so that the order is total.
+  package var totalOrder: [Ordering] {
+    order.contains { $0.field == "id" } ? order : order + [Ordering("id")]
+  }
+}

@@ -1,0 +1,50 @@
+/// The answer to a query over records in memory: the reference for every other way to get it.
+extension RecordQuery {
+  /// The records of the query's type that it describes, in its order.
+  ///
+  /// Reads every record; sorting costs n log n comparisons.
+  /// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
+  public func evaluate(over records: [Record], schema: TypeSchema) throws(StoreError) -> [Record] {
+    let query = try checked(for: schema)
+    var found = records.filter { query.holds($0, schema) }
+    let keys = query.totalOrder
+    found.sort { $0.precedes($1, by: keys, schema) }
+    return Array(found.dropFirst(offset).prefix(limit ?? .max))
+  }
+
+  /// Whether a record meets the filter and lies in the container, whatever the limit.
+  ///
+  /// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
+  public func isMet(by record: Record, schema: TypeSchema) throws(StoreError) -> Bool {
+    try checked(for: schema).holds(record, schema)
+  }
+
+  /// The same for a checked query.
+  package func holds(_ record: Record, _ schema: TypeSchema) -> Bool {
+    record.type == type && (container == nil || container == record.container)
+      && filter.evaluate(schema) { record.queried($0, schema) }
+  }
+}
+
+extension Record {
+  /// The value of a field or pseudo-field.
+  package func queried(_ name: String, _ schema: TypeSchema) -> FieldValue {
+    if schema.index(of: name) != nil { return self[name] }
+    switch name {
+    case "id": return .text(id)
+    case "container": return .text(container)
+    case "version": return version.map { .text($0) } ?? .null
+    default: return .null
+    }
+  }
+
+  fileprivate func precedes(_ other: Record, by keys: [Ordering], _ schema: TypeSchema) -> Bool {
+    for key in keys {
+      let mine = queried(key.field, schema)
+      let theirs = other.queried(key.field, schema)
+      if mine.sortsBefore(theirs) { return key.ascending }
+      if theirs.sortsBefore(mine) { return !key.ascending }
+    }
+    return false
+  }
+}

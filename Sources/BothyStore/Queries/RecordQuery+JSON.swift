@@ -1,0 +1,91 @@
+/// The query document, as tools and the wire carry it:
+/// `{"type", "where", "order": ["-due", "title"], "limit", "offset", "container", "include": ["owner"]}`.
+extension RecordQuery {
+  /// Reads a query document. With a schema, values get the kinds of their fields; without, kinds are guessed
+  /// from the JSON and settled when the query runs.
+  ///
+  /// Throws `StoreError` `.invalidQuery` for a malformed document or an unknown member, `.unknownType` or
+  /// `.unknownField` when the schema has no such type or field.
+  public init(json: JSONValue, schema: Schema? = nil) throws(StoreError) {
+    let document = try QueryDocument(
+      json, "The query", ["type", "where", "order", "limit", "offset", "container", "include"])
+    self.init(try document.string("type"))
+    if let condition = document["where"] { filter = try Predicate(json: condition) }
+    for key in try document.strings("order") ?? [] {
+      guard let ordering = Ordering(key: key) else {
+        throw .invalidQuery("'\(key)' is no sort key. Write a field, with '-' before it for the largest first.")
+      }
+      order.append(ordering)
+    }
+    limit = try document.count("limit")
+    offset = try document.count("offset") ?? 0
+    container = try document["container"] == nil ? nil : document.string("container")
+    include = try document.strings("include") ?? []
+    if let schema {
+      guard let type = schema[type] else {
+        let known = schema.types.map(\.name).sorted().joined(separator: ", ")
+        throw StoreError(.unknownType, "There is no type '\(type)'. Known: \(known).")
+      }
+      self = try checked(for: type)
+    }
+  }
+
+  /// The document that `init(json:)` reads, with defaults left out.
+  public var json: JSONValue {
+    var members: [String: JSONValue] = ["type": .string(type)]
+    if filter != .all { members["where"] = filter.json }
+    if !order.isEmpty { members["order"] = .array(order.map { .string($0.description) }) }
+    if let limit { members["limit"] = .int(Int64(limit)) }
+    if offset != 0 { members["offset"] = .int(Int64(offset)) }
+    if let container { members["container"] = .string(container) }
+    if !include.isEmpty { members["include"] = .array(include.map { .string($0) }) }
+    return .object(members)
+  }
+}
+
+/// An object of a query document whose members are all known.
+struct QueryDocument {
+  private let members: [String: JSONValue]
+  private let what: String
+
+  init(_ json: JSONValue, _ what: String, _ known: [String]) throws(StoreError) {
+    guard let members = json.objectValue else { throw .invalidQuery("\(what) must be a JSON object.") }
+    if let unknown = members.keys.filter({ !known.contains($0) }).min() {
+      throw .invalidQuery(
+        "\(what) has the unknown member '\(unknown)'. Known: \(known.joined(separator: ", ")).")
+    }
+    self.members = members
+    self.what = what
+  }
+
+  subscript(_ name: String) -> JSONValue? { members[name] }
+
+  func string(_ name: String) throws(StoreError) -> String {
+    guard let text = members[name]?.stringValue else { throw .invalidQuery("\(what) needs '\(name)', a string.") }
+    return text
+  }
+
+  func number(_ name: String) throws(StoreError) -> Double {
+    guard let number = members[name]?.doubleValue else {
+      throw .invalidQuery("\(what) needs '\(name)', a number.")
+    }
+    return number
+  }
+
+  func strings(_ name: String) throws(StoreError) -> [String]? {
+    guard let value = members[name] else { return nil }
+    let strings = value.arrayValue?.compactMap(\.stringValue)
+    guard let strings, strings.count == value.arrayValue?.count else {
+      throw .invalidQuery("The member '\(name)' of \(what.lowercased()) must be a list of strings.")
+    }
+    return strings
+  }
+
+  func count(_ name: String) throws(StoreError) -> Int? {
+    guard let value = members[name] else { return nil }
+    guard let number = value.intValue.flatMap({ Int(exactly: $0) }), number >= 0 else {
+      throw .invalidQuery("The member '\(name)' of \(what.lowercased()) must be a whole number from 0.")
+    }
+    return number
+  }
+}

@@ -1,0 +1,55 @@
+/// The rows of one query, one after another: the loop under every fetch.
+///
+/// Holds one row at a time. The generic loops around it are inlined into the app's module, where they are
+/// specialised for the entity type; the work on a row is here. Used inside the transaction that made it.
+@usableFromInline
+struct RowCursor {
+  private let statement: PreparedStatement
+  private let table: TypeTable
+  /// The fields of the current row.
+  @usableFromInline var fields: FieldDecoder
+
+  /// `isKept` keeps the statement prepared for the next call with the same shape of query. It must be false
+  /// when the caller's code runs between rows, because a kept statement serves one loop at a time.
+  @usableFromInline
+  init(_ query: RecordQuery, in transaction: ReadTransaction, isKept: Bool) throws {
+    let table = try transaction.catalog.table(query.type)
+    let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(query)
+    let sql = table.selectSQL + tail.sql
+    let database = transaction.database
+    statement =
+      isKept ? try PreparedStatement(sql, in: database) : try PreparedStatement(unkept: sql, in: database)
+    statement.bind(tail.arguments)
+    self.table = table
+    fields = FieldDecoder(row: statement.pointer, from: 1, type: table.schema.name)
+  }
+
+  /// Moves to the next row; false when there is none.
+  @usableFromInline
+  mutating func next() throws -> Bool {
+    guard try statement.step() else {
+      statement.reset()
+      return false
+    }
+    fields.rewind(to: 1)
+    return true
+  }
+
+  /// The id of the current row.
+  @usableFromInline var id: String { statement.text(at: 0) ?? "" }
+
+  /// Ends the loop before its last row.
+  @usableFromInline
+  func close() { statement.reset() }
+
+  /// The current row as a record.
+  @usableFromInline
+  func record() throws -> Record { Record(id: id, try StoredRow(from: statement, table), table) }
+}
+
+extension PreparedStatement {
+  /// Binds the values in order from the first parameter.
+  package func bind(_ values: [FieldValue]) {
+    for (index, value) in values.enumerated() { bind(value, at: Int32(index + 1)) }
+  }
+}

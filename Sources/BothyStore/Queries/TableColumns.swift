@@ -1,0 +1,49 @@
+/// The columns of a type's own table on this device (see `TypeTable`).
+package struct TableColumns: ColumnExpressions {
+  private let type: TypeSchema
+
+  package init(_ type: TypeSchema) { self.type = type }
+
+  package var id: String { "_id" }
+
+  package var container: String {
+    let own = "'\(type.name)'"
+    return type.isSynced ? "coalesce(_container, \(own))" : own
+  }
+
+  package var version: String { type.isSynced ? "_version" : "NULL" }
+
+  package func isContainer(_ name: String) -> SQLFragment {
+    if name == type.name { return SQLFragment(type.isSynced ? "_container IS NULL" : "TRUE") }
+    return type.isSynced ? SQLFragment("_container = ?", [.text(name)]) : SQLFragment("FALSE")
+  }
+
+  package func value(of field: FieldSchema) -> String { field.name.quotedIdentifier }
+
+  package func latitude(of field: FieldSchema) -> String { field.columns[0].quotedIdentifier }
+
+  package func longitude(of field: FieldSchema) -> String { field.columns[1].quotedIdentifier }
+
+  package func argument(_ value: FieldValue) -> FieldValue { value }
+
+  /// Lists of references are looked up in their index, other lists read from their JSON.
+  package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
+    if case .references(let target, _) = field.kind {
+      return SQLFragment(
+        "_id IN (SELECT owner FROM bothy_link WHERE target_type = ? AND target = ? AND owner_type = ? "
+          + "AND field = ?)",
+        [.text(target), .text(element), .text(type.name), .text(field.name)])
+    }
+    let list = value(of: field)
+    return SQLFragment(
+      "(json_type(\(list)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(list)) AS element "
+        + "WHERE element.type = 'text' AND element.value = ?))",
+      [.text(element)])
+  }
+
+  package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
+    let index = SchemaInstaller.fullTextTable(type.name)
+    return SQLFragment(
+      "rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH ?)", [.text(search.fullTextQuery ?? "")])
+  }
+}

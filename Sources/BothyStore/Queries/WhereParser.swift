@@ -1,0 +1,197 @@
+/// Reads the text form of a condition, as `bothy db query --where` takes it:
+///
+/// ```
+/// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
+/// note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'    MATCHES 'oslo fj'
+/// location WITHIN 500 OF 59.91,10.75    location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
+/// ```
+///
+/// Keywords may be written in any case; text stands in single or double quotes, a quote inside doubled. Fields
+/// and kinds are checked when the query runs. Reads left to right once; nesting is limited.
+public struct WhereParser {
+  private var lexer: WhereLexer
+  private var token: WhereLexer.Token
+  private var ahead: WhereLexer.Token
+  private var depth = 0
+
+  /// The condition that `text` says; empty text is true of every record. Throws `WhereSyntaxError`.
+  public static func parse(_ text: String) throws(WhereSyntaxError) -> Predicate {
+    var parser = try WhereParser(text)
+    if parser.token.kind == .end { return .all }
+    let predicate = try parser.disjunction()
+    guard parser.token.kind == .end else {
+      throw parser.error("A condition ends here. Join it with what follows by AND or OR.")
+    }
+    return predicate
+  }
+
+  private init(_ text: String) throws(WhereSyntaxError) {
+    lexer = WhereLexer(text)
+    token = try lexer.next()
+    ahead = try lexer.next()
+  }
+
+  private mutating func disjunction() throws(WhereSyntaxError) -> Predicate {
+    var parts = [try conjunction()]
+    while try takeWord("OR") { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .or(parts)
+  }
+
+  private mutating func conjunction() throws(WhereSyntaxError) -> Predicate {
+    var parts = [try term()]
+    while try takeWord("AND") { parts.append(try term()) }
+    return parts.count == 1 ? parts[0] : .and(parts)
+  }
+
+  private mutating func term() throws(WhereSyntaxError) -> Predicate {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Predicate.maximumDepth else {
+      throw error("Conditions are nested deeper than \(Predicate.maximumDepth) levels. Split the query.")
+    }
+    if !aheadContinuesField, try takeWord("NOT") { return .not(try term()) }
+    if try takeSign("(") {
+      let inner = try disjunction()
+      try requireSign(")", "Add ')' to close the parenthesis.")
+      return inner
+    }
+    if !aheadContinuesField {
+      if try takeWord("TRUE") { return .all }
+      if try takeWord("FALSE") { return .none }
+      if case .string = ahead.kind, try takeWord("MATCHES") { return .matches(try string()) }
+    }
+    guard case .word(let field) = token.kind else {
+      throw error("A condition starts with a field: done = false.")
+    }
+    try advance()
+    return try condition(on: field)
+  }
+
+  private mutating func condition(on field: String) throws(WhereSyntaxError) -> Predicate {
+    if case .sign(let sign) = token.kind, let comparison = Predicate.Comparison(rawValue: sign) {
+      try advance()
+      return .compare(field: field, comparison, try value())
+    }
+    if try takeWord("IS") {
+      let negated = try takeWord("NOT")
+      guard try takeWord("NULL") else { throw error("After IS comes NULL or NOT NULL.") }
+      return .compare(field: field, negated ? .notEqual : .equal, .null)
+    }
+    if try takeWord("NOT") {
+      guard try takeWord("IN") else { throw error("After '\(field) NOT' comes IN ('a', 'b').") }
+      return .not(.oneOf(field: field, try list()))
+    }
+    if try takeWord("IN") { return .oneOf(field: field, try list()) }
+    if try takeWord("CONTAINS") {
+      let ignoringCase = try caseOption()
+      return .contains(field: field, try string(), ignoringCase: ignoringCase)
+    }
+    if try takeWord("BEGINSWITH") {
+      let ignoringCase = try caseOption()
+      return .beginsWith(field: field, try string(), ignoringCase: ignoringCase)
+    }
+    if try takeWord("INCLUDES") { return .includes(field: field, try string()) }
+    if try takeWord("WITHIN") { return try circle(field) }
+    if try takeWord("INSIDE") { return try box(field) }
+    throw error(
+      "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, WITHIN "
+        + "or INSIDE.")
+  }
+
+  private mutating func circle(_ field: String) throws(WhereSyntaxError) -> Predicate {
+    let metres = try number("a radius in metres")
+    guard try takeWord("OF") else { throw error("After the radius comes OF and a place: OF 59.91,10.75.") }
+    let latitude = try number("a latitude")
+    try requireSign(",", "A place is latitude,longitude: 59.91,10.75.")
+    let centre = Coordinate(latitude: latitude, longitude: try number("a longitude"))
+    return .near(field: field, centre: centre, metres: metres)
+  }
+
+  private mutating func box(_ field: String) throws(WhereSyntaxError) -> Predicate {
+    var edges: [Double] = []
+    for name in ["west", "south", "east", "north"] {
+      if !edges.isEmpty { try requireSign(",", "A box is west,south,east,north: 10.6,59.8,10.9,60.0.") }
+      edges.append(try number("the box's \(name) edge in degrees"))
+    }
+    return .inside(field: field, GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]))
+  }
+
+  private mutating func list() throws(WhereSyntaxError) -> [FieldValue] {
+    try requireSign("(", "After IN comes a list: ('a', 'b').")
+    if try takeSign(")") { return [] }
+    var values = [try value()]
+    while try takeSign(",") { values.append(try value()) }
+    try requireSign(")", "Separate the values of a list by ',' and close it by ')'.")
+    return values
+  }
+
+  private mutating func value() throws(WhereSyntaxError) -> FieldValue {
+    let found: FieldValue
+    switch token.kind {
+    case .string(let text): found = .text(text)
+    case .value(let value): found = value
+    case .word(let word):
+      switch word.uppercased() {
+      case "TRUE": found = true
+      case "FALSE": found = false
+      case "NULL": found = .null
+      default: throw error("Text stands in quotes: '\(word)'. Fields can't be compared with each other.")
+      }
+    case .sign, .end: throw error("A value is missing here: 'text', 12.5, 2026-12-01, true, false or null.")
+    }
+    try advance()
+    return found
+  }
+
+  private mutating func string() throws(WhereSyntaxError) -> String {
+    guard case .string(let text) = token.kind else { throw error("Text in quotes is missing here: 'milk'.") }
+    try advance()
+    return text
+  }
+
+  private mutating func number(_ what: String) throws(WhereSyntaxError) -> Double {
+    let found: Double
+    switch token.kind {
+    case .value(.int(let number)): found = Double(number)
+    case .value(.double(let number)): found = number
+    default: throw error("Here belongs \(what), a number.")
+    }
+    try advance()
+    return found
+  }
+
+  private mutating func caseOption() throws(WhereSyntaxError) -> Bool {
+    guard try takeSign("[") else { return false }
+    guard try takeWord("C") else { throw error("The only option is [c], which ignores the case of letters.") }
+    try requireSign("]", "Close the option by ']': [c].")
+    return true
+  }
+
+  /// Whether the word at hand is a field although it looks like a keyword, because a comparison follows.
+  private var aheadContinuesField: Bool {
+    if case .sign(let sign) = ahead.kind { Predicate.Comparison(rawValue: sign) != nil } else { false }
+  }
+
+  private mutating func takeWord(_ keyword: String) throws(WhereSyntaxError) -> Bool {
+    guard case .word(let word) = token.kind, word.uppercased() == keyword else { return false }
+    try advance()
+    return true
+  }
+
+  private mutating func takeSign(_ sign: String) throws(WhereSyntaxError) -> Bool {
+    guard token.kind == .sign(sign) else { return false }
+    try advance()
+    return true
+  }
+
+  private mutating func requireSign(_ sign: String, _ message: String) throws(WhereSyntaxError) {
+    guard try takeSign(sign) else { throw error(message) }
+  }
+
+  private mutating func advance() throws(WhereSyntaxError) {
+    token = ahead
+    ahead = try lexer.next()
+  }
+
+  private func error(_ message: String) -> WhereSyntaxError { lexer.error(message, token.column) }
+}

@@ -1,0 +1,71 @@
+/// How far an import has come.
+public struct ImportProgress: Sendable, Hashable {
+  /// Records that were new.
+  public var inserted = 0
+  /// Records that were there and got the given fields.
+  public var updated = 0
+
+  public var total: Int { inserted + updated }
+}
+
+extension Store {
+  /// Adds many records, or updates the given fields of those that exist, one transaction a batch.
+  ///
+  /// `progress` runs after each batch, on no particular thread. A failing batch is rolled back and its error
+  /// thrown; a cancelled task stops between batches with `StoreError` `.cancelled`. Batches written before stay.
+  /// Memory is bounded by one batch.
+  @discardableResult
+  public func importRecords(
+    _ records: some Sequence<Record>, batch size: Int = 1000,
+    progress: @Sendable (ImportProgress) -> Void = { _ in }
+  ) async throws -> ImportProgress {
+    var done = ImportProgress()
+    var batch: [Record] = []
+    for record in records {
+      batch.append(record)
+      if batch.count >= max(1, size) { try await importBatch(&batch, &done, progress) }
+    }
+    if !batch.isEmpty { try await importBatch(&batch, &done, progress) }
+    return done
+  }
+
+  /// The same for records that arrive over time.
+  @discardableResult
+  public func importRecords<Records: AsyncSequence>(
+    from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }
+  ) async throws -> ImportProgress where Records.Element == Record {
+    var done = ImportProgress()
+    var batch: [Record] = []
+    for try await record in records {
+      batch.append(record)
+      if batch.count >= max(1, size) { try await importBatch(&batch, &done, progress) }
+    }
+    if !batch.isEmpty { try await importBatch(&batch, &done, progress) }
+    return done
+  }
+
+  private func importBatch(
+    _ batch: inout [Record], _ done: inout ImportProgress, _ progress: (ImportProgress) -> Void
+  ) async throws {
+    guard !Task.isCancelled else {
+      throw StoreError(.cancelled, "The import was cancelled after \(done.total) records, which are kept.")
+    }
+    let records = batch
+    let inserted = try await write { transaction in
+      var inserted = 0
+      for record in records {
+        if try transaction.exists(record.recordID) {
+          try transaction.update(record.recordID, fields: record.fields)
+        } else {
+          try transaction.insert(record)
+          inserted += 1
+        }
+      }
+      return inserted
+    }
+    done.inserted += inserted
+    done.updated += records.count - inserted
+    batch.removeAll(keepingCapacity: true)
+    progress(done)
+  }
+}
