@@ -135,7 +135,7 @@ extension FieldValue {
     case (.text(let text), .date): return Timestamp(rfc3339: text).map { .date($0.milliseconds) }
     case (.text(let text), .data): return Data(base64Encoded: text).map { .data($0) }
     case (.coordinate(let coordinate), .coordinate): return coordinate.isOnEarth ? self : nil
-    case (.json(let text), .coordinate):
+    case (.json(let text), .coordinate), (.text(let text), .coordinate):
       let coordinate = try? Coordinate(json: JSONValue(parsing: text))  // not one: no value of the kind
       return coordinate.map { .coordinate($0) }
     default: return nil

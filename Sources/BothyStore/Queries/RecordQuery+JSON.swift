@@ -33,7 +33,7 @@ extension RecordQuery {
   /// The document that `init(json:)` reads, with defaults left out.
   public var json: JSONValue {
     var members: [String: JSONValue] = ["type": .string(type)]
-    if filter != .all { members["where"] = filter.json }
+    if filter != .all && filter != .and([]) { members["where"] = filter.json }
     if !order.isEmpty { members["order"] = .array(order.map { .string($0.description) }) }
     if let limit { members["limit"] = .int(Int64(limit)) }
     if offset != 0 { members["offset"] = .int(Int64(offset)) }

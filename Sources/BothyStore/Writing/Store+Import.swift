@@ -1,9 +1,14 @@
 /// How far an import has come.
 public struct ImportProgress: Sendable, Hashable {
   /// Records that were new.
-  public var inserted = 0
+  public var inserted: Int
   /// Records that were there and got the given fields.
-  public var updated = 0
+  public var updated: Int
+
+  public init(inserted: Int = 0, updated: Int = 0) {
+    self.inserted = inserted
+    self.updated = updated
+  }
 
   public var total: Int { inserted + updated }
 }

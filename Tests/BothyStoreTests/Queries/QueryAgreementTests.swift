@@ -1,0 +1,117 @@
+import BothyStore
+import Testing
+
+/// The same query has the same answer wherever it is asked.
+@Suite struct QueryAgreementTests {
+  @Test("A table and a JSON document answer as the reference does", arguments: 0..<60)
+  func agreement(seed: UInt64) throws {
+    var world = RandomQueries(seed: seed)
+    let records = world.records(40)
+    let store = try Store(inMemory: Schema(types: [world.type]))
+    try fill(store, records)
+    for round in 0..<40 {
+      let query = world.query()
+      let expected = try query.evaluate(over: records, schema: world.type).map(\.id)
+      let comment: Comment = "seed \(seed), round \(round): \(query)"
+      #expect(try store.fetch(query).map(\.id) == expected, comment)
+      #expect(try store.count(query) == expected.count, comment)
+      #expect(try store.read { try $0.ids(query) } == expected, comment)
+      #expect(try documents(store, query, world.type) == expected, comment)
+    }
+  }
+
+  @Test("A query survives its JSON document", arguments: 0..<40)
+  func json(seed: UInt64) throws {
+    var world = RandomQueries(seed: seed)
+    let schema = Schema(types: [world.type])
+    for _ in 0..<40 {
+      let query = try world.query().checked(for: world.type)
+      let text = query.json.canonicalText
+      let again = try RecordQuery(json: JSONValue(parsing: text), schema: schema)
+      #expect(again.json.canonicalText == text, "seed \(seed)")
+      let records = world.records(20)
+      #expect(
+        try again.evaluate(over: records, schema: world.type)
+          == query.evaluate(over: records, schema: world.type), "seed \(seed): \(text)")
+    }
+  }
+
+  @Test("A condition survives its text form", arguments: 0..<40)
+  func text(seed: UInt64) throws {
+    var world = RandomQueries(seed: seed)
+    let records = world.records(30)
+    for _ in 0..<40 {
+      let predicate = world.predicate(depth: 3)
+      let again = try WhereParser.parse(predicate.description)
+      #expect(
+        try RecordQuery("Item", where: again).evaluate(over: records, schema: world.type)
+          == RecordQuery("Item", where: predicate).evaluate(over: records, schema: world.type),
+        "seed \(seed): \(predicate)")
+    }
+  }
+
+  @Test("Pages of any size, put together, are the whole answer", arguments: 0..<20)
+  func pages(seed: UInt64) async throws {
+    var world = RandomQueries(seed: seed)
+    let records = world.records(60)
+    let store = try Store(inMemory: Schema(types: [world.type]))
+    try fill(store, records)
+    for _ in 0..<10 {
+      var query = world.query()
+      if world.random.chance(0.7) { query.filter = .all }
+      let expected = try query.evaluate(over: records, schema: world.type).map(\.id)
+      var found: [String] = []
+      for try await record in store.records(query, pageSize: Int.random(in: 1...9, using: &world.random)) {
+        found.append(record.id)
+      }
+      #expect(found == expected, "seed \(seed): \(query)")
+    }
+  }
+
+  /// Rows as a server would have given them, so that containers and versions vary.
+  private func fill(_ store: Store, _ records: [Record]) throws {
+    try store.write { transaction in
+      let table = try transaction.catalog.table("Item")
+      let create = "CREATE TABLE document (id TEXT NOT NULL, container TEXT NOT NULL, version TEXT, fields TEXT NOT NULL)"
+      try PreparedStatement(unkept: create, in: transaction.database).run()
+      let insert = try PreparedStatement(
+        unkept: "INSERT INTO document VALUES (?, ?, ?, ?)", in: transaction.database)
+      for record in records {
+        if table.schema.isSynced {
+          let row = StoredRow(
+            values: record.values(for: table.schema), container: record.container, version: record.version)
+          try transaction.put(table, id: record.id, row)
+        } else {
+          try transaction.insert(record)
+        }
+        insert.bind(record.id, at: 1)
+        insert.bind(record.container, at: 2)
+        insert.bind(record.version, at: 3)
+        insert.bind(document(record), at: 4)
+        try insert.run()
+      }
+    }
+  }
+
+  private func document(_ record: Record) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in record.fields {
+      writer.key(name)
+      value.write(to: &writer)
+    }
+    writer.endObject()
+    return writer.string
+  }
+
+  private func documents(_ store: Store, _ query: RecordQuery, _ type: TypeSchema) throws -> [String] {
+    let tail = try QueryCompiler(type, DocumentColumns()).tail(query)
+    return try store.read { transaction in
+      let select = try PreparedStatement(unkept: "SELECT id FROM document\(tail.sql)", in: transaction.database)
+      select.bind(tail.arguments)
+      var ids: [String] = []
+      while try select.step() { ids.append(select.text(at: 0) ?? "") }
+      return ids
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import BothyStore
+import Testing
+
+@Suite struct QueryErrorTests {
+  let store: Store
+  let type = TypeSchema(
+    "Spot",
+    fields: [
+      FieldSchema("name", .text), FieldSchema("size", .int, optional: true),
+      FieldSchema("at", .coordinate, optional: true), FieldSchema("when", .date, optional: true),
+      FieldSchema("raw", .json, optional: true),
+    ])
+
+  init() throws {
+    store = try Store(inMemory: Schema(types: [type]))
+    try store.write { try $0.insert(Record("Spot", id: "1", ["name": "one"])) }
+  }
+
+  @Test("What a query can't ask is refused with what is possible")
+  func refused() throws {
+    let table: [(Predicate, StoreError.Code, String)] = [
+      (.compare(field: "nam", .equal, "x"), .unknownField, "name, size, at"),
+      (.compare(field: "size", .equal, "x"), .invalidQuery, "a whole number"),
+      (.compare(field: "size", .equal, 1.5), .invalidQuery, "Spot.size"),
+      (.compare(field: "at", .less, 1), .invalidQuery, "near, inside"),
+      (.compare(field: "raw", .equal, "x"), .invalidQuery, "includes"),
+      (.compare(field: "when", .less, "soon"), .invalidQuery, "a date"),
+      (.contains(field: "size", "1", ignoringCase: false), .invalidQuery, "'contains'"),
+      (.includes(field: "name", "x"), .invalidQuery, "'includes'"),
+      (.near(field: "name", centre: Coordinate(latitude: 0, longitude: 0), metres: 1), .invalidQuery, "'near'"),
+      (.near(field: "at", centre: Coordinate(latitude: 91, longitude: 0), metres: 1), .invalidQuery, "±90"),
+      (.near(field: "at", centre: Coordinate(latitude: 0, longitude: 0), metres: .nan), .invalidQuery, "radius"),
+      (.inside(field: "at", GeoBox(west: 0, south: 2, east: 1, north: 1)), .invalidQuery, "south first"),
+      (.matches("x"), .invalidQuery, "fullText"),
+      ((0..<40).reduce(.all) { deep, _ in .not(.and([deep])) }, .invalidQuery, "levels"),
+    ]
+    for (predicate, code, part) in table {
+      let error = try #require(throws: StoreError.self) { try store.fetch(RecordQuery("Spot", where: predicate)) }
+      #expect(error.code == code && error.message.contains(part), "\(error)")
+    }
+    for query in [
+      RecordQuery("Spot", order: [Ordering("at")]), RecordQuery("Spot", limit: -1), RecordQuery("Spot", offset: -1),
+      RecordQuery("Spot", include: ["name"]),
+    ] { #expect(throws: StoreError.self) { try store.fetch(query) } }
+  }
+
+  @Test("Values are brought to the kind of their field")
+  func conversions() throws {
+    try store.write {
+      try $0.update(RecordID(type: "Spot", id: "1"), fields: ["size": 2, "when": .date(0)])
+    }
+    let queries: [Predicate] = [
+      .compare(field: "size", .equal, 2.0), .compare(field: "when", .equal, "1970-01-01"),
+      .compare(field: "when", .equal, 0), .oneOf(field: "when", ["1970-01-01T00:00:00Z"]),
+    ]
+    for predicate in queries { #expect(try store.count(RecordQuery("Spot", where: predicate)) == 1) }
+  }
+
+  @Test("Text never becomes SQL, a pattern or full-text syntax")
+  func injection() throws {
+    let hostile = [
+      "'; DROP TABLE Spot; --", "\" OR 1=1 --", "%", "_", "*", "NEAR(a b)", "name:x", "\"", "^a", "a\u{0}b", "{}[]()",
+    ]
+    let store = try Store(
+      inMemory: Schema(types: [TypeSchema("Spot", fields: [FieldSchema("name", .text, fullText: true)])]))
+    for text in hostile {
+      #expect(try store.count(RecordQuery("Spot", where: .contains(field: "name", text, ignoringCase: true))) == 0)
+      #expect(try store.count(RecordQuery("Spot", where: .matches(text))) == 0)
+      #expect(try store.count(RecordQuery("Spot", container: text)) == 0)
+      for name in ["field", text] {
+        let query = RecordQuery("Spot", where: .compare(field: name, .equal, .text(text)), order: [Ordering(text)])
+        let error = try #require(throws: StoreError.self) { try store.fetch(query) }
+        #expect(error.code == .unknownField)
+      }
+    }
+    #expect(throws: StoreError.self) { try store.fetch(RecordQuery("Spot\"; DROP")) }
+  }
+
+  @Test("Wide and deep conditions are within SQLite's limits")
+  func large() throws {
+    let wide = Predicate.or((0..<9000).map { .compare(field: "size", .equal, .int(Int64($0))) })
+    #expect(try store.count(RecordQuery("Spot", where: wide)) == 0)
+    let list = Predicate.oneOf(field: "name", (0..<9000).map { .text("\($0)") } + ["one"])
+    #expect(try store.count(RecordQuery("Spot", where: list)) == 1)
+    #expect(try store.count(RecordQuery("Spot", where: .not(list))) == 0)
+    var deep = Predicate.compare(field: "name", .equal, "one")
+    for level in 0..<Predicate.maximumDepth {
+      let other = Predicate.compare(field: "size", .greater, .int(Int64(level)))
+      deep = level.isMultiple(of: 2) ? .and([.not(other), deep]) : .or([other, deep])
+    }
+    #expect(try store.count(RecordQuery("Spot", where: deep)) == 1)
+  }
+
+  @Test(
+    "A malformed query document is refused",
+    arguments: [
+      "[]", "{}", "{\"type\":\"Spot\",\"wher\":{}}", "{\"type\":\"Spot\",\"where\":{}}",
+      "{\"type\":\"Spot\",\"where\":{\"and\":[],\"or\":[]}}", "{\"type\":\"Spot\",\"limit\":-1}",
+      "{\"type\":\"Spot\",\"where\":{\"field\":\"name\",\"op\":\"~\",\"value\":1}}",
+      "{\"type\":\"Spot\",\"where\":{\"field\":\"name\",\"op\":\"=\"}}",
+      "{\"type\":\"Spot\",\"where\":{\"field\":\"name\",\"op\":\"=\",\"value\":\"x\",\"ignoringCase\":true}}",
+      "{\"type\":\"Spot\",\"where\":{\"near\":{\"field\":\"at\",\"lat\":1}}}",
+      "{\"type\":\"Spot\",\"order\":[\"-\"]}", "{\"type\":\"Nobody\"}", "{\"type\":\"Spot\",\"limit\":1.5}",
+    ])
+  func documents(text: String) throws {
+    let schema = Schema(types: [type])
+    #expect(throws: StoreError.self) { try RecordQuery(json: JSONValue(parsing: text), schema: schema) }
+  }
+}

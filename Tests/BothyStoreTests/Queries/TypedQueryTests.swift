@@ -1,0 +1,165 @@
+import BothyStore
+import Testing
+
+import struct Foundation.Date
+
+struct Errand: Entity, Equatable {
+  struct Fields: Sendable {
+    let title = Field<String>("title")
+    let done = Field<Bool>("done")
+    let due = Field<Date?>("due")
+    let place = Field<Coordinate?>("place")
+    let after = Field<[Reference<Errand>]>("after")
+  }
+  static let fields = Fields()
+  static let schema = TypeSchema(
+    "Errand",
+    fields: [
+      .field("title", String.self, indexed: true, fullText: true), .field("done", Bool.self),
+      .field("due", Date?.self), .field("place", Coordinate?.self, indexed: true),
+      .field("after", [Reference<Errand>].self),
+    ])
+
+  var id: String
+  var title: String
+  var done = false
+  var due: Date?
+  var place: Coordinate?
+  var after: [Reference<Errand>] = []
+
+  init(
+    _ id: String, _ title: String, done: Bool = false, due: Date? = nil, place: Coordinate? = nil,
+    after: [String] = []
+  ) {
+    (self.id, self.title, self.done, self.due, self.place) = (id, title, done, due, place)
+    self.after = after.map { Reference(id: $0) }
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    title.encodeField(to: &fields)
+    done.encodeField(to: &fields)
+    due.encodeField(to: &fields)
+    place.encodeField(to: &fields)
+    after.encodeField(to: &fields)
+  }
+
+  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+    self.id = id
+    title = try String(fromField: &fields)
+    done = try Bool(fromField: &fields)
+    due = try Date?(fromField: &fields)
+    place = try Coordinate?(fromField: &fields)
+    after = try [Reference<Errand>](fromField: &fields)
+  }
+}
+
+/// A conformance with no `Fields` of its own.
+struct Note: Entity {
+  static let schema = TypeSchema("Note", fields: [.field("text", String?.self), .field("stars", Int.self)])
+  var id: String
+  var text: String?
+  var stars: Int
+
+  init(_ id: String, _ text: String?, _ stars: Int) { (self.id, self.text, self.stars) = (id, text, stars) }
+
+  func encode(to fields: inout FieldEncoder) {
+    text.encodeField(to: &fields)
+    stars.encodeField(to: &fields)
+  }
+
+  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+    self.id = id
+    text = try String?(fromField: &fields)
+    stars = try Int(fromField: &fields)
+  }
+}
+
+@Suite struct TypedQueryTests {
+  let store: Store
+  let noon = Date(timeIntervalSince1970: 1_800_000_000)
+
+  init() throws {
+    store = try Store(inMemory: Schema(Errand.self, Note.self))
+    try store.write { transaction in
+      try transaction.insert(Errand("1", "Buy milk", due: noon))
+      try transaction.insert(Errand("2", "Sell bread", done: true, after: ["1"]))
+      try transaction.insert(Errand("3", "Milk the goat", due: noon.addingTimeInterval(-60)), in: "farm")
+      try transaction.insert(Errand("4", "Row", place: Coordinate(latitude: 59.91, longitude: 10.75)))
+      try transaction.insert(Note("a", nil, 3))
+      try transaction.insert(Note("b", "hello", 5))
+    }
+  }
+
+  private func ids(_ query: Query<Errand>) throws -> [String] { try store.fetch(query).map(\.id) }
+
+  @Test("Conditions on typed fields")
+  func typed() throws {
+    let all = Query<Errand>()
+    #expect(try ids(all) == ["1", "2", "3", "4"])
+    #expect(try ids(all.where { $0.done == false && $0.due < noon }) == ["3"])
+    #expect(try ids(all.where { $0.due == nil || $0.title.hasPrefix("Buy") }) == ["1", "2", "4"])
+    #expect(try ids(all.where { $0.due != nil }.order { $0.due.descending }) == ["1", "3"])
+    #expect(try ids(all.where { !$0.title.contains("milk", ignoringCase: true) }) == ["2", "4"])
+    #expect(try ids(all.where { $0.title.isIn(["Row", "x"]) }) == ["4"])
+    #expect(try ids(all.where { $0.after.includes("1") }) == ["2"])
+    #expect(try ids(all.where(.matches("mil the"))) == [])
+    #expect(try ids(all.where(.matches("the mil"))) == ["3"])
+    let oslo = Coordinate(latitude: 59.912, longitude: 10.751)
+    #expect(try ids(all.where { $0.place.within(500, of: oslo) }) == ["4"])
+    #expect(try ids(all.where { $0.place.within(100, of: oslo) }) == [])
+    #expect(try ids(all.in(container: "farm")) == ["3"])
+    #expect(try ids(all.order { $0.done.descending }.order { $0.title.ascending }.limit(2, offset: 1)) == ["1", "3"])
+    #expect(try store.count(all.limit(3)) == 3)
+  }
+
+  @Test("Conditions by name on an entity without declared fields")
+  func untyped() throws {
+    let all = Query<Note>()
+    #expect(try store.fetch(all.where { $0.stars > 3 }).map(\.id) == ["b"])
+    #expect(try store.fetch(all.where { $0.text == nil }).map(\.id) == ["a"])
+    #expect(try store.fetch(all.where { $0.text == "hello" && $0.stars.isIn([5]) }).map(\.id) == ["b"])
+    let error = try #require(throws: StoreError.self) { try store.fetch(all.where { $0.stras > 3 }) }
+    #expect(error.code == .unknownField)
+    #expect(error.message == "Note has no field 'stras'. Known: text, stars, id, container, version.")
+  }
+
+  @Test("A loop may run the same query inside itself")
+  func nested() throws {
+    var pairs = 0
+    try store.read { transaction in
+      try transaction.forEach(Query<Errand>()) { _ in
+        try transaction.forEach(Query<Errand>()) { _ in pairs += 1 }
+        pairs += try transaction.fetch(Query<Errand>()).count
+      }
+    }
+    #expect(pairs == 32)
+  }
+
+  @Test("Many ids at once come back in their order, absent ones left out")
+  func manyIDs() async throws {
+    #expect(try await store.fetch(Errand.self, ids: ["4", "nobody", "1"]).map(\.id) == ["4", "1"])
+    #expect(try await store.fetch(Errand.self, ids: ["2"]).map(\.id) == ["2"])
+    #expect(try await store.fetch(Query<Errand>()).count == 4)
+    #expect(try await store.read { try $0.first(Query<Errand>().order { $0.title.descending }) }?.id == "2")
+  }
+
+  @Test("An import counts, goes on in batches and stops when cancelled")
+  func importing() async throws {
+    let records = (0..<25).map { Record("Note", id: "\($0)", ["stars": .int(Int64($0))]) }
+    let first = try await store.importRecords(records.prefix(10), batch: 4)
+    #expect(first == ImportProgress(inserted: 10, updated: 0))
+    let second = try await store.importRecords(records, batch: 4)
+    #expect(second.inserted == 15 && second.updated == 10)
+    let (stream, continuation) = AsyncStream.makeStream(of: Record.self)
+    for record in records { continuation.yield(record) }
+    continuation.finish()
+    #expect(try await store.importRecords(from: stream).updated == 25)
+    let task = Task { [store] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await store.importRecords(records)
+    }
+    let error = await #expect(throws: StoreError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+    #expect(try await store.count(RecordQuery("Note")) == 27)
+  }
+}
