@@ -1,0 +1,154 @@
+import BothyStore
+import Foundation
+import Testing
+
+struct MigrationTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func schema(_ version: Int, _ fields: FieldSchema..., type: String = "Note") -> Schema {
+    Schema(version: version, types: [TypeSchema(type, fields: fields)])
+  }
+
+  private func open(_ schema: Schema, _ migrations: [Migration] = []) throws -> Store {
+    try Store(at: folder.database, schema: schema, migrations: migrations)
+  }
+
+  /// Makes a file with one note and closes it.
+  private func seed(_ schema: Schema, _ fields: [String: FieldValue] = ["title": "old"]) throws {
+    let store = try open(schema)
+    try store.write { try $0.insert(Record(schema.types[0].name, id: "a", fields)) }
+    try store.close()
+  }
+
+  private var bytes: Data { get throws { try Data(contentsOf: URL(fileURLWithPath: folder.database)) } }
+
+  private func note(_ store: Store, _ type: String = "Note") throws -> Record? {
+    try store.record(RecordID(type: type, id: "a"))
+  }
+
+  private let title = FieldSchema("title", .text)
+
+  @Test("new types, optional fields and fields with a default need no step")
+  func additive() throws {
+    try seed(schema(1, title))
+    var wider = schema(
+      2, title, FieldSchema("stars", .int, default: 3, indexed: true), FieldSchema("place", .coordinate, optional: true),
+      FieldSchema("friends", .references(to: "Friend", onDelete: .deny), default: .list(["f"])))
+    wider.types.append(TypeSchema("Friend", fields: []))
+    let store = try open(wider)
+    #expect(try note(store)?.fields == ["title": "old", "stars": 3, "friends": .list(["f"])])
+    #expect(try store.diagnose().findings == [])
+    try store.write { try $0.insert(Record("Friend", id: "f")) }
+    expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "Friend", id: "f")) } }
+  }
+
+  @Test("a field that becomes required fills the gaps with its default")
+  func becomesRequired() throws {
+    let optional = FieldSchema("stars", .int, optional: true)
+    try seed(schema(1, title, optional))
+    expect(.schemaMismatch) { _ = try open(schema(2, title, FieldSchema("stars", .int))) }
+    let store = try open(schema(2, title, FieldSchema("stars", .int, default: 5)))
+    #expect(try note(store)?["stars"] == 5)
+  }
+
+  @Test("fields and types are renamed with their data, indexes and references")
+  func rename() throws {
+    try seed(schema(1, FieldSchema("title", .text, indexed: true, fullText: true)))
+    let new = schema(2, FieldSchema("name", .text, indexed: true, fullText: true), type: "Memo")
+    let store = try open(
+      new,
+      [
+        Migration(to: 2, .renameType(from: "Note", to: "Memo")),
+        Migration(to: 2, .renameField(type: "Memo", from: "title", to: "name")),
+      ])
+    #expect(try note(store, "Memo")?["name"] == "old")
+    #expect(try store.diagnose().findings == [])
+  }
+
+  @Test("a field is converted row by row")
+  func convert() throws {
+    try seed(schema(1, title, FieldSchema("stars", .text, indexed: true)), ["title": "old", "stars": "4"])
+    let new = schema(2, title, FieldSchema("stars", .int, indexed: true))
+    expect(.schemaMismatch) { _ = try open(new) }
+    let step = Migration.Step.convertField(type: "Note", field: "stars") { .int(Int64($0.text ?? "") ?? 0) }
+    let store = try open(new, [Migration(to: 2, step)])
+    #expect(try note(store)?["stars"] == 4)
+    #expect(try store.diagnose().findings == [])
+  }
+
+  @Test("text that becomes a list of references is indexed as one")
+  func convertToList() throws {
+    try seed(schema(1, title))
+    var new = schema(2, FieldSchema("title", .references(to: "Note", onDelete: .deny)))
+    new.version = 2
+    expect(.schemaMismatch) { _ = try open(new) }
+    let step = Migration.Step.convertField(type: "Note", field: "title") { _ in .list(["a", "b"]) }
+    let store = try open(new, [Migration(to: 2, step)])
+    #expect(try store.count("SELECT count(*) FROM bothy_link") == 2)
+    #expect(try store.diagnose().findings == [])
+  }
+
+  @Test("fields and types are dropped only by a declared step")
+  func drop() throws {
+    try seed(schema(1, title, FieldSchema("stars", .int, default: 1, indexed: true)))
+    expect(.schemaMismatch) { _ = try open(schema(2, title)) }
+    let store = try open(schema(2, title), [Migration(to: 2, .dropField(type: "Note", field: "stars"))])
+    #expect(try note(store)?.fields == ["title": "old"])
+    try store.close()
+    expect(.schemaMismatch) { _ = try open(Schema(version: 3, types: [])) }
+    let empty = try open(Schema(version: 3, types: []), [Migration(to: 3, .dropType("Note"))])
+    #expect(try empty.count("SELECT count(*) FROM sqlite_master WHERE name = 'Note'") == 0)
+  }
+
+  @Test("steps run in the order of versions, each once")
+  func order() throws {
+    try seed(schema(1, title))
+    func append(_ text: String) -> Migration.Step {
+      .convertField(type: "Note", field: "title") { .text(($0.text ?? "") + text) }
+    }
+    let steps = [Migration(to: 3, append("3")), Migration(to: 2, append("2")), Migration(to: 1, append("1"))]
+    let store = try open(schema(3, title), steps)
+    #expect(try note(store)?["title"] == "old23")
+    try store.close()
+    #expect(try note(open(schema(3, title), steps))?["title"] == "old23")
+  }
+
+  @Test("a failing step leaves the file as it was")
+  func failure() throws {
+    struct Refusal: Error {}
+    try seed(schema(1, title))
+    let before = try bytes
+    let steps = [
+      Migration(to: 2, .renameField(type: "Note", from: "title", to: "name")),
+      Migration(to: 2, .convertField(type: "Note", field: "name") { _ in throw Refusal() }),
+    ]
+    expect(.migrationFailed) { _ = try open(schema(2, FieldSchema("name", .text)), steps) }
+    #expect(try bytes == before)
+    #expect(try note(open(schema(1, title)))?["title"] == "old")
+  }
+
+  @Test("a file of a newer schema or a newer format is refused untouched")
+  func newer() throws {
+    try seed(schema(2, title))
+    var before = try bytes
+    expect(.newerFile) { _ = try open(schema(1, title)) }
+    #expect(try bytes == before)
+    let store = try open(schema(2, title))
+    try store.tamper("PRAGMA user_version = 99")
+    try store.close()
+    before = try bytes
+    expect(.newerFile) { _ = try open(schema(2, title)) }
+    expect(.newerFile) { _ = try Store(existing: folder.database) }
+    #expect(try bytes == before)
+  }
+
+  @Test("an existing file brings its own schema")
+  func existing() throws {
+    try seed(schema(7, title))
+    let store = try Store(existing: folder.database)
+    #expect(store.schema == schema(7, title))
+    #expect(try note(store)?["title"] == "old")
+  }
+}

@@ -1,0 +1,55 @@
+import BothyStore
+import Testing
+
+struct SchemaTests {
+  @Test("a schema document is read as it was written")
+  func roundTrip() throws {
+    let schema = Schema(
+      version: 3,
+      types: [
+        TypeSchema(
+          "Trip",
+          fields: [
+            FieldSchema("name", .text, default: "new", indexed: true, unique: true, fullText: true),
+            FieldSchema("stops", .references(to: "Place", onDelete: .deny), merge: .setUnion),
+            FieldSchema("home", .reference(to: "Place", onDelete: .nullify), optional: true),
+            FieldSchema("secret", .data, optional: true, sensitive: true),
+          ], writeMode: .remoteOnly, permissions: Permissions(read: .anyone)),
+        TypeSchema("Place", fields: [FieldSchema("at", .coordinate)], synced: false),
+      ])
+    #expect(try Schema(json: schema.json.canonicalText) == schema)
+  }
+
+  @Test(
+    "a schema that can't work is refused with the place named",
+    arguments: [
+      ([TypeSchema("A", fields: []), TypeSchema("a", fields: [])], "'a' is declared twice"),
+      ([TypeSchema("A", fields: [FieldSchema("x", .int), FieldSchema("X", .int)])], "column 'X'"),
+      ([TypeSchema("A", fields: [FieldSchema("p", .coordinate), FieldSchema("p_lat", .int)])], "'p_lat'"),
+      ([TypeSchema("A", fields: [FieldSchema("id", .text)])], "A.id is reserved"),
+      ([TypeSchema("bothy_meta", fields: [])], "'bothy_meta'"),
+      ([TypeSchema("A", fields: [FieldSchema("x y", .int)])], "'x y'"),
+      ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "B", onDelete: .cascade))])], "'B'"),
+      ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "A", onDelete: .nullify))])], "optional"),
+      ([TypeSchema("A", fields: [FieldSchema("n", .int, fullText: true)])], "full-text"),
+      ([TypeSchema("A", fields: [FieldSchema("n", .int, default: "x")])], "default of A.n"),
+    ])
+  func refused(types: [TypeSchema], phrase: String) {
+    let error = #expect(throws: StoreError.self) { try Schema(types: types).validate() }
+    #expect(error?.code == .invalidSchema)
+    #expect(error?.message.contains(phrase) == true, "\(error?.message ?? "")")
+  }
+
+  @Test(
+    "a misspelt document is refused",
+    arguments: [
+      "[]", "{", #"{"types": 1}"#, #"{"types": [], "version": 0}"#, #"{"types": [{"fields": []}]}"#,
+      #"{"types": [{"name": "A", "feilds": []}]}"#,
+      #"{"types": [{"name": "A", "fields": [{"name": "x", "type": "number"}]}]}"#,
+      #"{"types": [{"name": "A", "fields": [{"name": "x", "type": "int", "default": "one"}]}]}"#,
+      #"{"types": [{"name": "A", "fields": [{"name": "x", "type": "reference"}]}]}"#,
+    ])
+  func misspelt(document: String) {
+    expect(.invalidSchema) { _ = try Schema(json: document) }
+  }
+}

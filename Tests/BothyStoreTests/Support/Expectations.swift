@@ -1,0 +1,25 @@
+import BothyStore
+import Testing
+
+/// Expects `body` to throw a `StoreError` with `code`.
+func expect(
+  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) {
+  let error = #expect(throws: StoreError.self, sourceLocation: sourceLocation) { try body() }
+  #expect(error?.code == code, "\(String(reflecting: error))", sourceLocation: sourceLocation)
+}
+
+extension Store {
+  /// Runs SQL behind the store's back.
+  func tamper(_ sql: String) throws {
+    try write { try PreparedStatement(sql, in: $0.database).run() }
+  }
+
+  func count(_ sql: String) throws -> Int64 {
+    try read { transaction in
+      let select = try PreparedStatement(sql, in: transaction.database)
+      defer { select.reset() }
+      return try select.step() ? select.int(at: 0) : 0
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import BothyStore
+import Testing
+
+struct WriteTransactionTests {
+  let store: Store
+
+  init() throws { store = try Store(inMemory: todoSchema) }
+
+  struct Refusal: Error {}
+
+  @Test("a transaction that throws leaves nothing behind, and its own error comes through")
+  func rollsBack() throws {
+    try store.write { try $0.insert(Todo("a", "kept", tags: ["x"])) }
+    #expect(throws: Refusal.self) {
+      try store.write { transaction in
+        try transaction.insert(Todo("b", tags: ["y"]))
+        try transaction.update(Todo.self, id: "a") { $0.title = "lost" }
+        try transaction.delete(Todo.self, id: "a")
+        throw Refusal()
+      }
+    }
+    #expect(try store.fetch(Todo.self, id: "a") == Todo("a", "kept", tags: ["x"]))
+    #expect(try store.fetch(Todo.self, id: "b") == nil)
+    #expect(try store.count("SELECT count(*) FROM bothy_link") == 1)
+  }
+
+  @Test("reads in a transaction see its own writes")
+  func readsOwnWrites() throws {
+    try store.write { transaction in
+      try transaction.insert(Todo("a", "one"))
+      #expect(try transaction.fetch(Todo.self, id: "a")?.title == "one")
+      #expect(try transaction.exists(RecordID(type: "Todo", id: "a")))
+      #expect(try transaction.delete(Todo.self, id: "a"))
+      #expect(try transaction.delete(Todo.self, id: "a") == false)
+    }
+  }
+
+  @Test("every field comes back as it went in")
+  func roundTrip() throws {
+    var todo = Todo("å/ø", "quote ' and \u{0} null", done: true, tags: ["b", "a", "b"])
+    todo.place = Coordinate(latitude: -33.9, longitude: 151.2)
+    todo.parent = Reference(id: "elsewhere")
+    try store.write { try $0.insert(todo) }
+    #expect(try store.fetch(Todo.self, id: "å/ø") == todo)
+    #expect(try store.record(RecordID(type: "Todo", id: "å/ø"))?.entity(Todo.self) == todo)
+  }
+
+  @Test("a taken id is refused, and the rest of the transaction may go on")
+  func duplicates() throws {
+    try store.write { transaction in
+      try transaction.insert(Todo("a", "first"))
+      expect(.alreadyExists) { try transaction.insert(Todo("a", "second")) }
+      expect(.alreadyExists) { try transaction.insert(Record("Todo", id: "a", ["title": "third"])) }
+      try transaction.insert(Todo("b"))
+    }
+    #expect(try store.fetch(Todo.self, id: "a")?.title == "first")
+    #expect(try store.fetch(Todo.self, id: "b") != nil)
+  }
+
+  @Test("updating a record that is not there is refused")
+  func missing() throws {
+    expect(.notFound) { try store.write { try $0.update(Todo("a")) } }
+    expect(.notFound) { try store.write { try $0.update(Tag("a", "x")) } }
+    expect(.notFound) { try store.write { _ = try $0.update(Todo.self, id: "a") { _ in } } }
+    expect(.notFound) { try store.write { _ = try $0.update(RecordID(type: "Todo", id: "a"), fields: [:]) } }
+  }
+
+  @Test("save inserts, then updates")
+  func save() throws {
+    try store.write { try $0.save(Todo("a", "one")) }
+    try store.write { try $0.save(Todo("a", "two")) }
+    #expect(try store.fetch(Todo.self, id: "a")?.title == "two")
+  }
+
+  @Test("unique fields of local types are kept by the index; a refused update changes nothing")
+  func uniqueLocal() throws {
+    try store.write { transaction in
+      try transaction.insert(Tag("a", "x"))
+      try transaction.insert(Tag("b", "y"))
+    }
+    expect(.uniqueViolation) { try store.write { try $0.insert(Tag("c", "x")) } }
+    expect(.uniqueViolation) { try store.write { try $0.update(Tag("b", "x")) } }
+    #expect(try store.fetch(Tag.self, id: "b")?.name == "y")
+  }
+
+  @Test("unique fields of synced types are checked when the app writes, not when the server does")
+  func uniqueSynced() throws {
+    let schema = Schema(types: [
+      TypeSchema("User", fields: [FieldSchema("mail", .text, optional: true, unique: true)])
+    ])
+    let store = try Store(inMemory: schema)
+    try store.write { transaction in
+      try transaction.insert(Record("User", id: "a", ["mail": "x"]))
+      try transaction.insert(Record("User", id: "b"))
+      try transaction.insert(Record("User", id: "c"))
+      expect(.uniqueViolation) { try transaction.insert(Record("User", id: "d", ["mail": "x"])) }
+      expect(.uniqueViolation) {
+        try transaction.update(RecordID(type: "User", id: "b"), fields: ["mail": "x"])
+      }
+      try transaction.update(RecordID(type: "User", id: "a"), fields: ["mail": "x"])
+      let table = try transaction.catalog.table("User")
+      try transaction.put(table, id: "d", StoredRow(values: ["x"], version: "1"))
+    }
+    #expect(try store.record(RecordID(type: "User", id: "d"))?["mail"] == "x")
+  }
+
+  @Test("a failed update of a record with list references leaves their index as it was")
+  func linksSurviveFailure() throws {
+    let schema = Schema(types: [
+      TypeSchema(
+        "List",
+        fields: [
+          FieldSchema("name", .text, unique: true),
+          FieldSchema("items", .references(to: "Item", onDelete: .deny)),
+        ], synced: false), TypeSchema("Item", fields: []),
+    ])
+    let store = try Store(inMemory: schema)
+    try store.write { transaction in
+      try transaction.insert(Record("Item", id: "i"))
+      try transaction.insert(Record("List", id: "a", ["name": "a", "items": .list(["i"])]))
+      try transaction.insert(Record("List", id: "b", ["name": "b", "items": .list([])]))
+      #expect(throws: (any Error).self) {
+        try transaction.update(RecordID(type: "List", id: "a"), fields: ["name": "b", "items": .list([])])
+      }
+    }
+    expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "Item", id: "i")) } }
+  }
+
+  @Test("dynamic records are checked against the schema")
+  func dynamicChecks() throws {
+    try store.write { transaction in
+      expect(.unknownType) { try transaction.insert(Record("Nothing", id: "a")) }
+      expect(.unknownField) { try transaction.insert(Record("Todo", id: "a", ["title": "x", "colour": "red"])) }
+      expect(.invalidValue) { try transaction.insert(Record("Todo", id: "a")) }
+      expect(.invalidValue) { try transaction.insert(Record("Todo", id: "a", ["title": 1])) }
+      try transaction.insert(Record("Todo", id: "a", ["title": "x"]))
+      let id = RecordID(type: "Todo", id: "a")
+      expect(.unknownField) { try transaction.update(id, fields: ["colour": "red"]) }
+      expect(.invalidValue) { try transaction.update(id, fields: ["title": nil]) }
+      #expect(try transaction.update(id, fields: ["title": "y"])["title"] == "y")
+    }
+    #expect(try store.fetch(Todo.self, id: "a") == Todo("a", "y"))
+  }
+
+  @Test("a record lives in its type's container unless told otherwise")
+  func containers() throws {
+    try store.write { transaction in
+      try transaction.insert(Todo("a"))
+      try transaction.insert(Todo("b"), in: "trips/oslo")
+    }
+    #expect(try store.record(RecordID(type: "Todo", id: "a"))?.container == "Todo")
+    #expect(try store.record(RecordID(type: "Todo", id: "b"))?.container == "trips/oslo")
+  }
+
+  @Test("a closed store throws instead of answering")
+  func closed() throws {
+    try store.close()
+    #expect(throws: StoreError.self) { try store.write { try $0.insert(Todo("a")) } }
+    #expect(throws: StoreError.self) { try store.fetch(Todo.self, id: "a") }
+  }
+}
