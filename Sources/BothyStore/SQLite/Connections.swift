@@ -9,11 +9,11 @@ package struct Connections: Sendable {
   package let writer: any DatabaseWriter
   private let lookups: DatabaseQueue
 
-  /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or of another program
-  /// is refused before it is opened for writing.
-  init(path: String, options: StoreOptions) throws(StoreError) {
+  /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or schema, or of
+  /// another program, is refused before it is opened for writing.
+  init(path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
     do {
-      try Self.inspect(path)
+      try Self.inspect(path, schemaVersion: schemaVersion)
       let pool = try DatabasePool(path: path, configuration: Self.configuration(options))
       if options.durability == .full {
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
@@ -63,9 +63,12 @@ package struct Connections: Sendable {
   }
 
   /// Looks at the marks of an existing file with a read-only connection.
-  private static func inspect(_ path: String) throws {
-    let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size]) as? Int64  // absent: no size
-    guard let size, size > 0 else { return }
+  private static func inspect(_ path: String, schemaVersion: Int) throws {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // absent: no attributes
+    if attributes?[.type] as? FileAttributeType == .typeDirectory {
+      throw StoreError(.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
+    }
+    guard let size = attributes?[.size] as? Int64, size > 0 else { return }
     var configuration = Configuration()
     configuration.readonly = true
     let queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -84,7 +87,20 @@ package struct Connections: Sendable {
           "\(path) has format \(version); this version of Bothy knows up to \(Format.version). Update Bothy; "
             + "the file was left as it is.")
       }
+      try checkSchema(database, knowing: schemaVersion, path)
     }
     try queue.close()
+  }
+
+  private static func checkSchema(_ database: Database, knowing version: Int, _ path: String) throws {
+    guard try database.tableExists("bothy_meta") else { return }
+    let stored = try Int.fetchOne(
+      database, sql: "SELECT json_extract(value, '$.version') FROM bothy_meta WHERE key = 'schema'")
+    if let stored, stored > version {
+      throw StoreError(
+        .newerFile,
+        "\(path) was written by a newer version of the app (schema \(stored), this app knows \(version)). "
+          + "Update the app; the file was left as it is.")
+    }
   }
 }

@@ -83,7 +83,7 @@ struct DoctorTests {
     try store.close()
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.database))
     let size = try file.seekToEnd()
-    for page in stride(from: UInt64(8), to: size / 4096, by: 5) {
+    for page in stride(from: UInt64(30), to: size / 4096, by: 5) {
       try file.seek(toOffset: page * 4096)
       try file.write(contentsOf: Data(repeating: 0xA5, count: 600))
     }
