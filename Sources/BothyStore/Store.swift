@@ -49,9 +49,10 @@ public final class Store: Sendable {
     self.options = options
     self.recorder = recorder
     catalog = Catalog(schema)
-    connections = try path.map { path throws(StoreError) in
-      try Connections(path: path, schemaVersion: schema.version, options: options)
-    }
+    connections =
+      try path.map { path throws(StoreError) in
+        try Connections(path: path, schemaVersion: schema.version, options: options)
+      }
       ?? Connections(inMemory: options)
     let signals = path.flatMap { [connections] path in
       CommitSignals(path: path, options: options, writer: connections.writer)

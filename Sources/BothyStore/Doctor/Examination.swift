@@ -139,7 +139,8 @@ struct Examination {
     let declared = schema.types.flatMap { type in
       type.fields.filter(\.kind.isReferenceList).map { "'\(type.name).\($0.name)'" }
     }
-    return "\(verb) FROM bothy_link WHERE owner_type || '.' || field NOT IN (\(declared.joined(separator: ", ")))"
+    return
+      "\(verb) FROM bothy_link WHERE owner_type || '.' || field NOT IN (\(declared.joined(separator: ", ")))"
   }
 
   private func count(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: sql) ?? 0 }

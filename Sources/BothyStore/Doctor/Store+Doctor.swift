@@ -39,7 +39,8 @@ extension Store {
       configuration.readonly = true
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       defer { try? queue.close() }  // it was only read: nothing is lost if closing fails
-      return try queue.read { database in
+      // Not in a transaction: ending one on a damaged file may fail, and with it the examination.
+      return try queue.inDatabase { database in
         var examination = Examination(database: database, schema: Schema(types: []))
         do {
           guard let stored = try SchemaInstaller.stored(in: database) else {

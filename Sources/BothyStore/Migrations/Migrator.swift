@@ -100,7 +100,8 @@ struct Migrator {
           """)
     }
     try database.execute(
-      sql: "UPDATE bothy_link SET field = ?3 WHERE owner_type = ?1 AND field = ?2", arguments: [type, from, to])
+      sql: "UPDATE bothy_link SET field = ?3 WHERE owner_type = ?1 AND field = ?2",
+      arguments: [type, from, to])
     try installer.createIndexes(of: schema.types[position])
   }
 
@@ -122,14 +123,16 @@ struct Migrator {
     try installer.add(temporary, to: schema.types[position])
     let table = type.quotedIdentifier
     let read = try PreparedStatement(
-      "SELECT rowid, \(old.columns.map(\.quotedIdentifier).joined(separator: ", ")) FROM \(table)", in: database)
+      "SELECT rowid, \(old.columns.map(\.quotedIdentifier).joined(separator: ", ")) FROM \(table)",
+      in: database)
     let assignments = temporary.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
     let write = try PreparedStatement("UPDATE \(table) SET \(assignments) WHERE rowid = ?", in: database)
     while try read.step() {
       var decoder = FieldDecoder(row: read.pointer, from: 1, type: type)
       let value = try convert(decoder.value(old.kind))
       guard value.fits(wanted) else {
-        throw StoreError(.migrationFailed, "\(type).\(name) was converted to a value that is not \(wanted.kind.phrase).")
+        throw StoreError(
+          .migrationFailed, "\(type).\(name) was converted to a value that is not \(wanted.kind.phrase).")
       }
       var encoder = FieldEncoder(binding: write.pointer, from: 1)
       encoder.encode(value, kind: wanted.kind)

@@ -10,7 +10,9 @@ struct SchemaChange {
   /// What no automatic change covers, as sentences.
   var problems: [String] = []
 
-  var isEmpty: Bool { newTypes.isEmpty && newFields.isEmpty && newlyRequired.isEmpty && reindexed.isEmpty && problems.isEmpty }
+  var isEmpty: Bool {
+    newTypes.isEmpty && newFields.isEmpty && newlyRequired.isEmpty && reindexed.isEmpty && problems.isEmpty
+  }
 
   /// Compares `old`, after the declared steps, with `new`.
   init(from old: Schema, to new: Schema) {

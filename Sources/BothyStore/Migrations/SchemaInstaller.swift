@@ -24,7 +24,8 @@ struct SchemaInstaller {
 
   func save(_ schema: Schema) throws {
     try database.execute(
-      sql: "INSERT INTO bothy_meta VALUES ('schema', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+      sql:
+        "INSERT INTO bothy_meta VALUES ('schema', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
       arguments: [schema.json.canonicalText])
   }
 
@@ -78,11 +79,13 @@ struct SchemaInstaller {
   func dropIndexes(of type: TypeSchema) throws {
     let names = try String.fetchAll(
       database,
-      sql: "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name LIKE 'bothy\\_%' ESCAPE '\\'",
+      sql:
+        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name LIKE 'bothy\\_%' ESCAPE '\\'",
       arguments: [type.name])
     for name in names { try database.execute(sql: "DROP INDEX \(name.quotedIdentifier)") }
     for suffix in ["insert", "update", "delete"] {
-      try database.execute(sql: "DROP TRIGGER IF EXISTS \("bothy_fts_\(type.name)_\(suffix)".quotedIdentifier)")
+      try database.execute(
+        sql: "DROP TRIGGER IF EXISTS \("bothy_fts_\(type.name)_\(suffix)".quotedIdentifier)")
     }
     try database.execute(sql: "DROP TABLE IF EXISTS \(Self.fullTextTable(type.name))")
   }
@@ -132,7 +135,8 @@ struct SchemaInstaller {
         """)
     func values(_ row: String) -> String { columns.map { "\(row).\($0)" }.joined(separator: ", ") }
     let add = "INSERT INTO \(index)(rowid, \(list)) VALUES (new.rowid, \(values("new")));"
-    let remove = "INSERT INTO \(index)(\(index), rowid, \(list)) VALUES ('delete', old.rowid, \(values("old")));"
+    let remove =
+      "INSERT INTO \(index)(\(index), rowid, \(list)) VALUES ('delete', old.rowid, \(values("old")));"
     for (event, body) in [("insert", add), ("update", remove + " " + add), ("delete", remove)] {
       let trigger = "bothy_fts_\(type.name)_\(event)".quotedIdentifier
       try database.execute(

@@ -27,7 +27,8 @@
         let events = DispatchSource.makeFileSystemObjectSource(
           fileDescriptor: descriptor, eventMask: [.write, .delete, .rename], queue: queue)
         events.setEventHandler { [weak self] in
-          let isLost = self?.source.withLock { !($0?.data ?? []).isDisjoint(with: [.delete, .rename]) } ?? false
+          let isLost =
+            self?.source.withLock { !($0?.data ?? []).isDisjoint(with: [.delete, .rename]) } ?? false
           if isLost { self?.restart(heard) }
           heard()
         }

@@ -38,6 +38,9 @@ struct RowCursor {
   /// The id of the current row.
   @usableFromInline var id: String { statement.text(at: 0) ?? "" }
 
+  /// Adds the raw values of the current row to a fingerprint.
+  func combine(into fingerprint: inout RowFingerprint) { fingerprint.combine(row: statement) }
+
   /// Ends the loop before its last row.
   @usableFromInline
   func close() { statement.reset() }

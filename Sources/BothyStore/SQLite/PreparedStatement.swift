@@ -53,7 +53,11 @@ package struct PreparedStatement {
   }
 
   package func bind(_ number: Int64?, at parameter: Int32) {
-    if let number { sqlite3_bind_int64(pointer, parameter, number) } else { sqlite3_bind_null(pointer, parameter) }
+    if let number {
+      sqlite3_bind_int64(pointer, parameter, number)
+    } else {
+      sqlite3_bind_null(pointer, parameter)
+    }
   }
 
   /// Binds bytes that are UTF-8 text.

@@ -31,7 +31,8 @@ extension WriteTransaction {
     guard table.hasListReferences else { return }
     for (field, value) in zip(table.schema.fields, values) {
       guard case .references(let target, _) = field.kind, case .list(let ids) = value else { continue }
-      let insert = try PreparedStatement("INSERT OR IGNORE INTO bothy_link VALUES (?, ?, ?, ?, ?)", in: database)
+      let insert = try PreparedStatement(
+        "INSERT OR IGNORE INTO bothy_link VALUES (?, ?, ?, ?, ?)", in: database)
       for targetID in ids {
         insert.bind(target, at: 1)
         insert.bind(targetID, at: 2)

@@ -54,7 +54,9 @@ public final class WriteTransaction: ReadTransaction {
   /// Reads, changes and writes one record. Throws `.notFound` if there is none.
   @discardableResult
   public func update<E: Entity>(_ type: E.Type, id: String, _ change: (inout E) throws -> Void) throws -> E {
-    guard var entity = try fetch(type, id: id) else { throw Self.notFound(RecordID(type: E.typeName, id: id)) }
+    guard var entity = try fetch(type, id: id) else {
+      throw Self.notFound(RecordID(type: E.typeName, id: id))
+    }
     try change(&entity)
     try update(entity)
     return entity
@@ -109,7 +111,9 @@ public final class WriteTransaction: ReadTransaction {
     if table.hasListReferences { try link(table, id: id, values) }
   }
 
-  private func insert(_ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void) throws {
+  private func insert(
+    _ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void
+  ) throws {
     let insert = try statement(.insert, table)
     insert.bind(id, at: 1)
     var encoder = FieldEncoder(binding: insert.pointer, from: 2)

@@ -60,7 +60,8 @@ struct DoctorTests {
     try expectRepairable(
       "links", "1 too many", fault: "INSERT INTO bothy_link VALUES ('Tag', 't9', 'Todo', 'tags', 'nobody')")
     try expectRepairable(
-      "links", "1 entries of fields", fault: "INSERT INTO bothy_link VALUES ('Tag', 't9', 'Gone', 'x', 'nobody')")
+      "links", "1 entries of fields",
+      fault: "INSERT INTO bothy_link VALUES ('Tag', 't9', 'Gone', 'x', 'nobody')")
   }
 
   @Test("missing columns, undeclared columns, missing values and broken lists are found")
@@ -114,7 +115,11 @@ struct DoctorTests {
   func addedChecks() throws {
     struct Added: StoreCheck {
       func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
-        [.init(.note, check: "added", "seen \(try transaction.exists(RecordID(type: "Todo", id: "1")))", remedy: "")]
+        [
+          .init(
+            .note, check: "added", "seen \(try transaction.exists(RecordID(type: "Todo", id: "1")))",
+            remedy: "")
+        ]
       }
     }
     struct Failing: StoreCheck {

@@ -34,7 +34,8 @@ struct MigrationTests {
   func additive() throws {
     try seed(schema(1, title))
     var wider = schema(
-      2, title, FieldSchema("stars", .int, default: 3, indexed: true), FieldSchema("place", .coordinate, optional: true),
+      2, title, FieldSchema("stars", .int, default: 3, indexed: true),
+      FieldSchema("place", .coordinate, optional: true),
       FieldSchema("friends", .references(to: "Friend", onDelete: .deny), default: .list(["f"])))
     wider.types.append(TypeSchema("Friend", fields: []))
     let store = try open(wider)

@@ -69,7 +69,9 @@ struct ObservationTests {
     var iterator = store.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
     #expect(try await iterator.next() == .some(nil))
     try await store.write { try $0.insert(Todo("a", "0")) }
-    for number in 1...50 { try await store.write { try $0.update(Todo.self, id: "a") { $0.title = "\(number)" } } }
+    for number in 1...50 {
+      try await store.write { try $0.update(Todo.self, id: "a") { $0.title = "\(number)" } }
+    }
     var last = try await iterator.next()
     var steps = 1
     while last != "50" {
@@ -172,7 +174,9 @@ struct ObservationTests {
     let received = Received<Int>()
     let consumers = (0..<100).map { number in
       Task {
-        let observation = store.observe(.types("Todo")) { try $0.exists(RecordID(type: "Todo", id: "b\(number)")) }
+        let observation = store.observe(.types("Todo")) {
+          try $0.exists(RecordID(type: "Todo", id: "b\(number)"))
+        }
         for try await _ in observation { received.append(number) }
       }
     }

@@ -70,7 +70,8 @@ final class ManualClock: Clock {
         if isCancelled { continuation.resume(throwing: CancellationError()) }
       }
     } onCancel: {
-      state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+      state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(
+        throwing: CancellationError())
     }
   }
 

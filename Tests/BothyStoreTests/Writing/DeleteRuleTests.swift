@@ -19,7 +19,8 @@ struct DeleteRuleTests {
     try store.write { transaction in
       for node in nodes {
         let parent = node.parent.map { FieldValue.text($0) } ?? .null
-        try transaction.insert(Record("Node", id: node.id, ["parent": parent, "friends": .list(node.friends)]))
+        try transaction.insert(
+          Record("Node", id: node.id, ["parent": parent, "friends": .list(node.friends)]))
       }
     }
   }
@@ -38,7 +39,8 @@ struct DeleteRuleTests {
   func cascade() throws {
     let store = try store(.cascade)
     try insert(
-      [("a", nil, []), ("b", "a", []), ("c", nil, ["x", "b"]), ("d", "c", []), ("e", nil, ["x"])], into: store)
+      [("a", nil, []), ("b", "a", []), ("c", nil, ["x", "b"]), ("d", "c", []), ("e", nil, ["x"])], into: store
+    )
     try delete("a", from: store)
     #expect(try nodeCount(store) == 1)
     #expect(try node("e", in: store) != nil)
@@ -60,7 +62,8 @@ struct DeleteRuleTests {
   func nullify() throws {
     let store = try store(.nullify)
     try insert(
-      [("a", nil, []), ("b", "a", ["x", "a", "y", "a"]), ("c", "b", ["a"]), ("self", "self", ["self"])], into: store)
+      [("a", nil, []), ("b", "a", ["x", "a", "y", "a"]), ("c", "b", ["a"]), ("self", "self", ["self"])],
+      into: store)
     try delete("a", from: store)
     #expect(try node("b", in: store)?["parent"] == .null)
     #expect(try node("b", in: store)?["friends"] == .list(["x", "y"]))

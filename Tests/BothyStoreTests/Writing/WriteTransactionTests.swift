@@ -130,7 +130,9 @@ struct WriteTransactionTests {
   func dynamicChecks() throws {
     try store.write { transaction in
       expect(.unknownType) { try transaction.insert(Record("Nothing", id: "a")) }
-      expect(.unknownField) { try transaction.insert(Record("Todo", id: "a", ["title": "x", "colour": "red"])) }
+      expect(.unknownField) {
+        try transaction.insert(Record("Todo", id: "a", ["title": "x", "colour": "red"]))
+      }
       expect(.invalidValue) { try transaction.insert(Record("Todo", id: "a")) }
       expect(.invalidValue) { try transaction.insert(Record("Todo", id: "a", ["title": 1])) }
       try transaction.insert(Record("Todo", id: "a", ["title": "x"]))

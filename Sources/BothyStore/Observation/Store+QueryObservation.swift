@@ -1,0 +1,40 @@
+/// Watching the answers of queries. Each is read again after a commit that touches a record of the query's type,
+/// and delivered when its rows differ from the last ones delivered; what a read costs is said at
+/// `ReadTransaction.fetch`.
+extension Store {
+  /// Watches the records that the query describes, in its order.
+  public func values<E: Entity>(of query: Query<E>) -> QueryObservation<[E]> {
+    observe(.types(E.typeName)) { transaction, fingerprint in
+      var rows = try RowCursor(query.recordQuery, in: transaction, isKept: true)
+      defer { rows.close() }
+      var entities: [E] = []
+      while try rows.next() {
+        rows.combine(into: &fingerprint)
+        entities.append(try E(id: rows.id, from: &rows.fields))
+      }
+      return entities
+    }
+  }
+
+  /// Watches the records that the query describes, of any type.
+  public func values(of query: RecordQuery) -> QueryObservation<[Record]> {
+    observe(.types(query.type)) { transaction, fingerprint in
+      var rows = try RowCursor(query, in: transaction, isKept: true)
+      defer { rows.close() }
+      var records: [Record] = []
+      while try rows.next() {
+        rows.combine(into: &fingerprint)
+        records.append(try rows.record())
+      }
+      return records
+    }
+  }
+
+  /// Watches how many records the query describes.
+  public func counts<E: Entity>(of query: Query<E>) -> QueryObservation<Int> { counts(of: query.recordQuery) }
+
+  /// Watches how many records the query describes.
+  public func counts(of query: RecordQuery) -> QueryObservation<Int> {
+    observe(.types(query.type)) { try $0.count(query) }
+  }
+}

@@ -1,0 +1,41 @@
+import BothyStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct QueryObservationTests {
+  let store: Store
+  let open = RecordQuery("Todo", where: .compare(field: "done", .equal, false), order: [Ordering("title")])
+
+  init() throws { store = try Store(inMemory: todoSchema) }
+
+  @Test("the records of a query are delivered when they change, not when others do")
+  func records() async throws {
+    var typed = store.values(of: Query<Todo>(open)).makeAsyncIterator()
+    var untyped = store.values(of: open).makeAsyncIterator()
+    #expect(try await typed.next() == [])
+    #expect(try await untyped.next() == [])
+    try await store.write { try $0.insert(Todo("x", "done", done: true)) }
+    try await store.write { try $0.insert(Tag("t", "tag")) }
+    try await store.write { transaction in
+      try transaction.insert(Todo("b", "2"))
+      try transaction.insert(Todo("a", "3"))
+    }
+    #expect(try await typed.next()?.map(\.id) == ["b", "a"])
+    #expect(try await untyped.next()?.map(\.id) == ["b", "a"])
+    try await store.write { try $0.update(Todo.self, id: "b") { $0.title = "4" } }
+    #expect(try await typed.next()?.map(\.title) == ["3", "4"])
+    try await store.write { try $0.update(Todo.self, id: "b") { $0.done = true } }
+    #expect(try await typed.next()?.map(\.id) == ["a"])
+  }
+
+  @Test("a count is delivered when it changes")
+  func counts() async throws {
+    var counts = store.counts(of: Query<Todo>(open)).makeAsyncIterator()
+    #expect(try await counts.next() == 0)
+    try await store.write { try $0.insert(Todo("a", "1")) }
+    #expect(try await counts.next() == 1)
+    try await store.write { try $0.update(Todo.self, id: "a") { $0.title = "2" } }
+    try await store.write { try $0.insert(Todo("b", "1")) }
+    #expect(try await counts.next() == 2)
+  }
+}
