@@ -7,6 +7,7 @@ final class CommitSignals: Sendable {
   private struct State {
     var isWatching = false
     var isPolling = false
+    var isClosed = false
   }
 
   /// Nil when only polling was asked for.
@@ -35,7 +36,7 @@ final class CommitSignals: Sendable {
 
   func start(_ heard: @escaping @Sendable () -> Void) {
     state.withLock { state in
-      guard !state.isWatching else { return }
+      guard !state.isWatching, !state.isClosed else { return }
       state.isWatching = true
       if let preferred, !state.isPolling {
         do { return try preferred.start(heard) } catch {
@@ -58,7 +59,9 @@ final class CommitSignals: Sendable {
     }
   }
 
+  /// For good: a late `start` does nothing.
   func close() {
+    state.withLock { $0.isClosed = true }
     stop()
     preferred?.close()
   }
