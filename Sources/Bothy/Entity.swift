@@ -22,6 +22,8 @@
 /// - `var id: String`, a UUID of version 7 unless one is given. Declare `id` yourself (`let id: String`) where
 ///   records have a natural key.
 /// - `static let schema`, from the types, initial values and attributes of the properties.
+/// - `struct Fields`, so that queries are checked by the compiler: `Query<Todo>().where { $0.done == false }`.
+///   Private properties are no part of it.
 /// - `encode(to:)` and `init(id:from:)`, which read and write columns one by one: no `Codable`, no reflection.
 /// - An initialiser with a parameter for each property, as visible as the struct, unless the struct declares
 ///   an initialiser itself. `id`, optional properties and properties with an initial value may be left out.

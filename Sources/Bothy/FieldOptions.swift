@@ -46,6 +46,6 @@ public macro OnDelete(_ rule: FieldKind.DeleteRule) =
   #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Keeps a property out of the record: it is neither stored nor synced, and has its initial value whenever the
-/// record is read.
+/// record is read. Its type may be left out; it is then no parameter of the memberwise initialiser.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

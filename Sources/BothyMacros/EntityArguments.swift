@@ -1,4 +1,4 @@
-internal import SwiftSyntax
+import SwiftSyntax
 
 /// The arguments of `@Entity(…)`, as written.
 struct EntityArguments {

@@ -1,6 +1,6 @@
-internal import SwiftDiagnostics
-internal import SwiftSyntax
-internal import SwiftSyntaxBuilder
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// What a property of an entity may be, told from its text alone: what the compiler would say as well, but of
 /// generated code, is said here of the property.

@@ -1,5 +1,5 @@
-internal import SwiftSyntax
-internal import SwiftSyntaxBuilder
+import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// Writes the memberwise initialiser, by the rules of Swift's own with three differences: it is as visible as
 /// the struct, the id that the struct doesn't declare comes first and makes itself, and every optional

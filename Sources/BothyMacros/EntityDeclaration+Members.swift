@@ -1,5 +1,5 @@
-internal import SwiftSyntax
-internal import SwiftSyntaxBuilder
+import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// Writes the members of the conformance. They are `nonisolated`, so that an entity is the same in a module
 /// whose code runs on the main actor by default.
@@ -53,7 +53,8 @@ extension EntityDeclaration {
         + "{ Bothy.Field(\(field.fieldName.literal)) }"
     }.joined()
     return """
-      \(raw: prefix)struct Fields: Sendable {\(raw: lines)
+      \(raw: prefix)struct Fields: Sendable {
+        \(raw: access.modifier)var id: Bothy.Field<String> { Bothy.Field("id") }\(raw: lines)
       }
       """
   }

@@ -1,4 +1,4 @@
-internal import SwiftSyntax
+import SwiftSyntax
 
 /// Finds the stored properties of the struct; what a property may be is checked in
 /// `EntityDeclaration+Checks.swift`.

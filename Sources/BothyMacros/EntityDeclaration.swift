@@ -1,4 +1,4 @@
-internal import SwiftSyntax
+import SwiftSyntax
 
 /// A struct marked `@Entity`, as far as the expansion needs it. Reads the struct and the attribute; the
 /// properties are read by `EntityDeclaration+Properties.swift`.

@@ -1,6 +1,6 @@
-internal import SwiftDiagnostics
-internal import SwiftSyntax
-internal import SwiftSyntaxBuilder
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// Every sentence that the macros can say: what is wrong, and what to write in its place.
 enum EntityProblem: DiagnosticMessage {

@@ -1,5 +1,5 @@
-internal import SwiftSyntax
-internal import SwiftSyntaxBuilder
+import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// One stored property of an entity, with what its attributes say.
 struct EntityProperty {

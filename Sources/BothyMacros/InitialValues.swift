@@ -1,5 +1,5 @@
-internal import SwiftSyntax
-internal import SwiftSyntaxBuilder
+import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// What can be told of an initial value by looking at it: its type, and whether it is the same each time.
 extension ExprSyntax {

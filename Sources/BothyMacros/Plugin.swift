@@ -1,5 +1,5 @@
-internal import SwiftCompilerPlugin
-internal import SwiftSyntaxMacros
+import SwiftCompilerPlugin
+import SwiftSyntaxMacros
 
 /// The compiler plug-in: names the macros that `Bothy` declares.
 @main struct BothyMacrosPlugin: CompilerPlugin {

@@ -44,6 +44,9 @@ import Testing
         )
 
         nonisolated struct Fields: Sendable {
+          var id: Bothy.Field<String> {
+            Bothy.Field("id")
+          }
           var title: Bothy.Field<String> {
             Bothy.Field("title")
           }
@@ -138,6 +141,9 @@ import Testing
         )
 
         nonisolated public struct Fields: Sendable {
+          public var id: Bothy.Field<String> {
+            Bothy.Field("id")
+          }
           public var title: Bothy.Field<String> {
             Bothy.Field("title")
           }
@@ -224,6 +230,9 @@ import Testing
         )
 
         nonisolated struct Fields: Sendable {
+          var id: Bothy.Field<String> {
+            Bothy.Field("id")
+          }
           var text: Bothy.Field<String> {
             Bothy.Field("text")
           }

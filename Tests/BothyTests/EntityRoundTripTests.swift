@@ -99,6 +99,7 @@ import Testing
       .order { $0.due.descending }
     #expect(query.recordQuery.type == "todo")
     #expect(query.recordQuery.order == [Ordering("due_at", ascending: false)])
+    #expect(Todo.fields.id.name == "id")
     #expect(Todo.fields.priority.name == "priority")
     #expect(Travel.Trip.fields.fields.name == "fields")
   }
