@@ -6,33 +6,41 @@ extension SyncedStore {
   ///
   /// Cost: one local query; with a network policy one round trip before it for each thousand records, and one
   /// transaction to merge them. Throws `SyncError` `.unreachable` where the policy needs the server.
-  public func fetch<E: Entity>(_ query: Query<E>, options: RequestOptions = RequestOptions()) async throws -> FetchResult<E> {
-    let result = try await fetch(query.recordQuery, options: options)
-    return FetchResult(
-      values: try result.values.map { try $0.entity(E.self) }, origin: result.origin,
-      isComplete: result.isComplete, age: result.age)
+  public func fetch<E: Entity>(
+    _ query: Query<E>, options: RequestOptions = RequestOptions()
+  ) async throws -> FetchResult<E> {
+    try await answer(query.recordQuery, options, { try $0.fetch(query) }, { try $0.entity(E.self) })
   }
 
   /// The same for any type.
-  public func fetch(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> FetchResult<Record> {
+  public func fetch(
+    _ query: RecordQuery, options: RequestOptions = RequestOptions()
+  ) async throws -> FetchResult<Record> {
+    try await answer(query, options, { try $0.fetch(query) }, { $0 })
+  }
+
+  private func answer<Value: Sendable>(
+    _ query: RecordQuery, _ options: RequestOptions,
+    _ read: @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
+  ) async throws -> FetchResult<Value> {
     switch options.fetchPolicy ?? configuration.fetchPolicy {
-    case .cacheOnly: return try await local(query)
+    case .cacheOnly: return try await local(query, read)
     case .cacheElseNetwork:
-      let cached = try await local(query)
-      return cached.values.isEmpty ? try await fromNetwork(query, options) : cached
-    case .networkOnly: return try await fromNetwork(query, options)
+      let cached = try await local(query, read)
+      return cached.values.isEmpty ? try await fromNetwork(query, options, read, convert) : cached
+    case .networkOnly: return try await fromNetwork(query, options, read, convert)
     case .networkElseCache:
-      do { return try await fromNetwork(query, options) } catch let error as SyncError where error.code == .unreachable {
-        return try await local(query)
-      }
+      do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
+        where error.code == .unreachable
+      { return try await local(query, read) }
     case .syncThenCache:
       let report = await sync(.both, container: query.container)
-      var result = try await local(query)
+      var result = try await local(query, read)
       if report.skipped == nil { result.origin = .network }
       return result
     case .cacheThenRefresh:
       engine.ask()
-      return try await local(query)
+      return try await local(query, read)
     }
   }
 
@@ -61,7 +69,9 @@ extension SyncedStore {
 
   // MARK: parts
 
-  private func local(_ query: RecordQuery) async throws -> FetchResult<Record> {
+  private func local<Value: Sendable>(
+    _ query: RecordQuery, _ read: @Sendable (ReadTransaction) throws -> [Value]
+  ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let scopes = configuration.pullScopes
     return try await store.read { transaction in
@@ -69,17 +79,23 @@ extension SyncedStore {
         $0.isComplete && scopes.contains($0.scope) && $0.scope.contains(query.container ?? query.type)
       }
       return FetchResult(
-        values: try transaction.fetch(query), origin: .cache, isComplete: covering != nil,
+        values: try read(transaction), origin: .cache, isComplete: covering != nil,
         age: covering?.pulledAt.map { .milliseconds(max(0, now - $0)) })
     }
   }
 
-  private func fromNetwork(_ query: RecordQuery, _ options: RequestOptions) async throws -> FetchResult<Record> {
+  private func fromNetwork<Value: Sendable>(
+    _ query: RecordQuery, _ options: RequestOptions,
+    _ read: @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
+  ) async throws -> FetchResult<Value> {
     let found: NetworkAnswer
     do { found = try await ask(query) } catch { throw SyncError(error) }
-    guard options.cacheResults ?? true else { return try await unmerged(query, found.records) }
+    guard options.cacheResults ?? true else { 
+      let values = try await unmerged(query, found.records).map(convert)
+      return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
+    }
     try await merge(found, query)
-    var result = try await local(query)
+    var result = try await local(query, read)
     result.origin = .network
     result.isComplete = true
     result.age = .zero
@@ -110,26 +126,26 @@ extension SyncedStore {
 
   /// Stores what came, and finds out what became of records that match here and not there: an answer that is
   /// whole says that they changed or are gone, a limited one says nothing.
-  private func merge(_ answer: NetworkAnswer, _ query: RecordQuery) async throws {
+  private func merge(_ whole: NetworkAnswer, _ query: RecordQuery) async throws {
     let now = clock.now()
-    let found = Set(answer.records.map(\.id.id))
+    let found = Set(whole.records.map(\.id.id))
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in answer.records { try pull.apply(record) }
-      guard answer.isWhole else { return [String]() }
+      for record in whole.records { try pull.apply(record) }
+      guard whole.isWhole else { return [String]() }
       return try transaction.fetch(query).filter { record in
         try record.version != nil && !found.contains(record.id) && Outbox.mark(record.recordID, in: transaction) == nil
       }.map(\.id)
     }
     guard !suspects.isEmpty else { return }
-    let now2: NetworkAnswer
+    let answer: NetworkAnswer
     do {
-      now2 = try await ask(RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0) })))
+      answer = try await ask(RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0) })))
     } catch { throw SyncError(error) }
-    let present = Set(now2.records.map(\.id.id))
+    let present = Set(answer.records.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in now2.records { try pull.apply(record) }
+      for record in answer.records { try pull.apply(record) }
       let table = try transaction.catalog.table(query.type)
       for id in suspects where !present.contains(id) {
         let record = RecordID(type: query.type, id: id)
@@ -139,8 +155,8 @@ extension SyncedStore {
   }
 
   /// The answer with nothing stored: what is pending here replaces what the server has of it.
-  private func unmerged(_ query: RecordQuery, _ records: [ServerRecord]) async throws -> FetchResult<Record> {
-    let values = try await store.read { transaction in
+  private func unmerged(_ query: RecordQuery, _ records: [ServerRecord]) async throws -> [Record] {
+    try await store.read { transaction in
       let table = try transaction.catalog.table(query.type)
       return try records.compactMap { record -> Record? in
         if let mark = try Outbox.mark(record.id, in: transaction) {
@@ -152,7 +168,6 @@ extension SyncedStore {
         return Record(id: record.id.id, row, table)
       }
     }
-    return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
   }
 }
 
