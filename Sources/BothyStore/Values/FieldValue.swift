@@ -29,6 +29,26 @@ public enum FieldValue: Sendable, Hashable {
   }
 }
 
+extension FieldValue {
+  /// Texts are compared byte by byte, as SQLite does; Swift's own `==` takes canonically equivalent ones for
+  /// equal, and an edit from one to the other would be lost.
+  public static func == (left: FieldValue, right: FieldValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.int(let left), .int(let right)), (.date(let left), .date(let right)): left == right
+    case (.double(let left), .double(let right)): left == right
+    case (.text(let left), .text(let right)), (.json(let left), .json(let right)):
+      left.utf8.elementsEqual(right.utf8)
+    case (.data(let left), .data(let right)): left == right
+    case (.coordinate(let left), .coordinate(let right)): left == right
+    case (.list(let left), .list(let right)):
+      left.elementsEqual(right) { $0.utf8.elementsEqual($1.utf8) }
+    default: false
+    }
+  }
+}
+
 extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByFloatLiteral, ExpressibleByNilLiteral
 {

@@ -9,4 +9,17 @@ public struct RecordID: Sendable, Hashable, CustomStringConvertible {
   }
 
   public var description: String { "\(type)/\(id)" }
+
+  /// Byte by byte, as SQLite compares; Swift's own `==` takes canonically equivalent texts for equal.
+  public static func == (left: RecordID, right: RecordID) -> Bool {
+    left.id.utf8.elementsEqual(right.id.utf8) && left.type.utf8.elementsEqual(right.type.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for text in [type, id] {
+      var text = text
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hasher.combine(0 as UInt8)
+    }
+  }
 }

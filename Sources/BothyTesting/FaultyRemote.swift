@@ -1,0 +1,103 @@
+public import BothyStore
+public import BothySync
+import Synchronization
+
+/// A remote between a device and its server that fails as networks do, by a script.
+public final class FaultyRemote: RemoteStorage {
+  /// What happens to one exchange.
+  public enum Fault: Sendable, Hashable {
+    case none
+    /// The request never arrives.
+    case lostRequest
+    /// The server carries it out; the answer never arrives.
+    case lostAnswer
+    /// The request arrives twice; the second answer is delivered.
+    case duplicated
+    /// The server answers with this status and does nothing.
+    case status(Int, retryAfter: Double?)
+  }
+
+  private struct State: Sendable {
+    var script: @Sendable () -> Fault = { .none }
+    var duringExchange: @Sendable () async -> Void = {}
+    var beforeSending: @Sendable (SyncRequest) async -> Void = { _ in }
+    var isOffline = false
+    var requests: [SyncRequest] = []
+  }
+
+  private let remote: any RemoteStorage
+  private let state = Mutex(State())
+
+  public init(_ remote: any RemoteStorage) { self.remote = remote }
+
+  /// While true, nothing gets through.
+  public var isOffline: Bool {
+    get { state.withLock { $0.isOffline } }
+    set { state.withLock { $0.isOffline = newValue } }
+  }
+
+  /// The exchanges that were tried, in order.
+  public var requests: [SyncRequest] { state.withLock { $0.requests } }
+
+  public func forgetRequests() { state.withLock { $0.requests = [] } }
+
+  /// Sets what happens to each exchange from now on.
+  public func setScript(_ script: @escaping @Sendable () -> Fault) { state.withLock { $0.script = script } }
+
+  /// Sets what runs after the server has answered and before the device hears of it.
+  public func setDuringExchange(_ body: @escaping @Sendable () async -> Void) {
+    state.withLock { $0.duringExchange = body }
+  }
+
+  /// Sets what runs before a request leaves.
+  public func setBeforeSending(_ body: @escaping @Sendable (SyncRequest) async -> Void) {
+    state.withLock { $0.beforeSending = body }
+  }
+
+  public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    let (fault, isOffline, during, before) = state.withLock { state in
+      state.requests.append(request)
+      return (state.script(), state.isOffline, state.duringExchange, state.beforeSending)
+    }
+    await before(request)
+    if isOffline { throw Self.unreachable }
+    switch fault {
+    case .lostRequest: throw Self.unreachable
+    case .status(let status, let retryAfter):
+      let error = RemoteError(status: status, message: "The server answered \(status).", retryAfter: retryAfter)
+      throw error ?? Self.unreachable
+    case .lostAnswer:
+      _ = try await remote.exchange(request)
+      await during()
+      throw Self.unreachable
+    case .duplicated:
+      _ = try await remote.exchange(request)
+      let answer = try await remote.exchange(request)
+      await during()
+      return answer
+    case .none:
+      let answer = try await remote.exchange(request)
+      await during()
+      return answer
+    }
+  }
+
+  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    if isOffline { throw Self.unreachable }
+    return try await remote.query(query)
+  }
+
+  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    if isOffline { throw Self.unreachable }
+    return try await remote.count(query)
+  }
+
+  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    if isOffline { throw Self.unreachable }
+    return try await remote.digest(scope)
+  }
+
+  public func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+
+  public static let unreachable = RemoteError(.unreachable, "The server can't be reached.")
+}

@@ -1,0 +1,45 @@
+public import BothyStore
+public import BothySync
+
+/// The real server rule in this process: every request and answer goes through its JSON, as over a network.
+public struct InProcessRemote: RemoteStorage {
+  public let authority: Authority
+  public let space: String
+  public let principal: Principal
+
+  public init(_ authority: Authority, space: String = "test", principal: Principal = Principal("tester")) {
+    self.authority = authority
+    self.space = space
+    self.principal = principal
+  }
+
+  public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await mapped {
+      let received = try SyncRequest(decoding: request.encoded())
+      let answer = try await authority.sync(space: space, principal: principal, received)
+      return try SyncResponse(decoding: answer.encoded())
+    }
+  }
+
+  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await mapped { try await authority.query(space: space, principal: principal, query) }
+  }
+
+  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    try await mapped { try await authority.count(space: space, principal: principal, query) }
+  }
+
+  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    try await mapped { try await authority.digest(space: space, principal: principal, scope) }
+  }
+
+  public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+
+  private func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
+    do { return try await body() } catch let error as AuthorityError {
+      throw RemoteError(.rejected, error.message, status: 400, code: error.code.rawValue)
+    } catch {
+      throw RemoteError(.serverError, "\(error)", status: 500)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+public import BothyStore
+public import BothySync
+import Foundation
+
+/// A server and its devices in one process: the real `Authority` on a ledger in memory, devices on real files,
+/// a clock that a test moves, and networks that fail as a test says.
+public final class SimulatedWorld {
+  public let authority: Authority
+  public let ledger: SQLiteLedger
+  public let time: VirtualTime
+  public private(set) var devices: [SimulatedDevice] = []
+  private let folder: URL
+
+  public init(rules: AuthorityRules = AuthorityRules(), time: VirtualTime = VirtualTime()) throws {
+    ledger = try SQLiteLedger()
+    self.time = time
+    authority = Authority(ledger: ledger, rules: rules, now: time.reader())
+    let shared = URL(fileURLWithPath: "/dev/shm")
+    let parent = FileManager.default.fileExists(atPath: shared.path) ? shared : FileManager.default.temporaryDirectory
+    folder = parent.appendingPathComponent("bothy-world-\(UUIDv7.make())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    devices = []
+    try? FileManager.default.removeItem(at: folder)  // a folder left behind harms nothing
+  }
+
+  /// Adds a device with a file of its own.
+  @discardableResult
+  public func addDevice(
+    _ name: String? = nil, schema: Schema, configuration: SyncConfiguration = .quiet, skew: Int64 = 0,
+    principal: Principal = Principal("tester"), space: String = "test"
+  ) throws -> SimulatedDevice {
+    let name = name ?? "device\(devices.count + 1)"
+    let remote = FaultyRemote(InProcessRemote(authority, space: space, principal: principal))
+    let device = try SimulatedDevice(
+      name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema, remote: remote,
+      configuration: configuration, clock: time.reader(skew: skew))
+    devices.append(device)
+    return device
+  }
+
+  /// The server's digest of the space.
+  public func serverDigest(_ space: String = "test") async throws -> ScopeDigest {
+    try await authority.digest(space: space, principal: Principal("tester"), .space)
+  }
+
+  /// The live records on the server.
+  public func serverRecords(_ space: String = "test") async throws -> [RecordID: ServerRecord] {
+    try await ledger.read(space: space) { ledger in
+      var records: [RecordID: ServerRecord] = [:]
+      try ledger.forEachRecord(in: .space) { records[$0.record.id] = $0.record }
+      return records
+    }
+  }
+}
+
+/// One simulated installation of an app.
+public final class SimulatedDevice {
+  public let name: String
+  public let path: String
+  public let remote: FaultyRemote
+  public private(set) var store: SyncedStore
+  private let schema: Schema
+  private let configuration: SyncConfiguration
+  private let clock: @Sendable () -> Int64
+
+  init(
+    name: String, path: String, schema: Schema, remote: FaultyRemote, configuration: SyncConfiguration,
+    clock: @escaping @Sendable () -> Int64
+  ) throws {
+    self.name = name
+    self.path = path
+    self.schema = schema
+    self.remote = remote
+    self.configuration = configuration
+    self.clock = clock
+    store = try Self.open(path, schema, remote, configuration, clock)
+  }
+
+  /// Closes the file and opens it again, as a relaunch of the app does. Nothing that was not committed survives.
+  public func restart() throws {
+    try store.store.close()
+    store = try Self.open(path, schema, remote, configuration, clock)
+  }
+
+  private static func open(
+    _ path: String, _ schema: Schema, _ remote: FaultyRemote, _ configuration: SyncConfiguration,
+    _ clock: @escaping @Sendable () -> Int64
+  ) throws -> SyncedStore {
+    try SyncedStore(
+      at: path, schema: schema, remote: remote, configuration: configuration,
+      options: StoreOptions(durability: .normal, processes: .single, readers: 1), clock: SyncClock(now: clock))
+  }
+}
+
+extension SyncConfiguration {
+  /// Syncs only when asked; random waits are none.
+  public static var quiet: SyncConfiguration {
+    var configuration = SyncConfiguration()
+    configuration.triggers = []
+    configuration.backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(1), random: { 0 })
+    return configuration
+  }
+}

@@ -1,0 +1,86 @@
+import Synchronization
+
+/// A `Clock` whose time a test moves, and which tells who sleeps: no test waits for real.
+public final class VirtualClock: Clock, Sendable {
+  public struct Instant: InstantProtocol {
+    public var offset: Duration
+    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    public func duration(to other: Instant) -> Duration { other.offset - offset }
+    public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private struct State {
+    var now = Instant(offset: .zero)
+    var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var cancelled: Set<Int> = []
+    var nextID = 0
+  }
+
+  private let state = Mutex(State())
+
+  public init() {}
+
+  public var now: Instant { state.withLock { $0.now } }
+  public var minimumResolution: Duration { .nanoseconds(1) }
+
+  /// The deadlines of those who sleep, soonest first, from now.
+  public var sleepers: [Duration] {
+    state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
+  }
+
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let (result, watchers) = state.withLock { state -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
+          if state.cancelled.remove(id) != nil { return (.failure(CancellationError()), []) }
+          if deadline <= state.now { return (.success(()), []) }
+          state.sleepers[id] = (deadline, continuation)
+          let ready = state.watchers.filter { $0.count <= state.sleepers.count }
+          let left = state.sleepers.count
+          state.watchers.removeAll { $0.count <= left }
+          return (nil, ready.map(\.continuation))
+        }
+        for watcher in watchers { watcher.resume() }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      let sleeper = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+        guard let sleeper = state.sleepers.removeValue(forKey: id) else {
+          state.cancelled.insert(id)
+          return nil
+        }
+        return sleeper.continuation
+      }
+      sleeper?.resume(throwing: CancellationError())
+    }
+  }
+
+  /// Waits until at least `count` tasks sleep.
+  public func waitForSleepers(_ count: Int = 1) async {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state -> Bool in
+        if state.sleepers.count >= count { return true }
+        state.watchers.append((count, continuation))
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+
+  /// Moves time and wakes whoever's deadline has come.
+  public func advance(by duration: Duration) {
+    let due = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
+      state.now = state.now.advanced(by: duration)
+      let now = state.now
+      let due = state.sleepers.filter { $0.value.deadline <= now }
+      for id in due.keys { state.sleepers[id] = nil }
+      return due.sorted { $0.value.deadline < $1.value.deadline }.map(\.value.continuation)
+    }
+    for sleeper in due { sleeper.resume() }
+  }
+}

@@ -1,0 +1,16 @@
+import Synchronization
+
+/// A clock that stands still until it is told to move: milliseconds since 1970 for `SyncClock` and `Authority`.
+public final class VirtualTime: Sendable {
+  private let milliseconds: Mutex<Int64>
+
+  /// Starts at 2026-01-01T00:00:00Z unless told otherwise.
+  public init(_ start: Int64 = 1_767_225_600_000) { milliseconds = Mutex(start) }
+
+  public var now: Int64 { milliseconds.withLock { $0 } }
+
+  public func advance(by amount: Int64) { milliseconds.withLock { $0 += amount } }
+
+  /// A function that reads the clock, with an error of its own: a device whose clock is wrong.
+  public func reader(skew: Int64 = 0) -> @Sendable () -> Int64 { { self.now + skew } }
+}

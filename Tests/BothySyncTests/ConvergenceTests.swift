@@ -1,0 +1,27 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Convergence")
+struct ConvergenceTests {
+  /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone.
+  static let seeds: [UInt64] = {
+    let environment = ProcessInfo.processInfo.environment
+    if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
+    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 2000))
+  }()
+
+  @Test("Four devices that write, lose, repeat, restart and meet end equal to the server, whatever happened")
+  func histories() async throws {
+    for seed in Self.seeds {
+      var history = try History(seed: seed)
+      let problems = try await history.run()
+      guard problems.isEmpty else {
+        Issue.record("Seed \(seed): \(problems.joined(separator: "; ")). Replay with BOTHY_SEED=\(seed).")
+        return
+      }
+    }
+  }
+}
