@@ -87,7 +87,7 @@ public struct JSONReader {
     switch try number() {
     case .int(let value): return value
     case .double(let value):
-      if let exact = Int64(exactly: value) { return exact }
+      if let exact = Int64(whole: value) { return exact }
       throw error("a whole number expected")
     }
   }
@@ -99,6 +99,7 @@ public struct JSONReader {
     }
   }
 
+  /// A number as it was written.
   public enum Number: Sendable, Equatable { case int(Int64), double(Double) }
 
   /// Reads a number. A number without fraction or exponent that fits 64 bits is `.int`, any other `.double`.
@@ -297,5 +298,14 @@ extension JSONReader {
       position += 1
     }
     return value
+  }
+}
+
+extension Int64 {
+  /// The number, when it is whole and within 64 bits. -2^63 is refused, because integers beyond it that are read
+  /// as a `Double` are rounded to it; written as an integer it never is a `Double`.
+  init?(whole number: Double) {
+    guard number.magnitude < 0x1p63 else { return nil }
+    self.init(exactly: number)
   }
 }

@@ -88,7 +88,7 @@ public enum JSONValue: Sendable, Hashable {
   public var intValue: Int64? {
     switch self {
     case .int(let number): number
-    case .double(let number): Int64(exactly: number)
+    case .double(let number): Int64(whole: number)
     default: nil
     }
   }

@@ -36,11 +36,15 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   }
 
   /// Joins parts, negation moved inward by De Morgan's laws. Parts of the same operator are joined in one list,
-  /// long lists as a balanced tree, because SQLite limits the depth of an expression.
+  /// long lists as a balanced tree, because SQLite limits the depth of an expression; the part that needs most of
+  /// its parser's stack (100 symbols) comes first, while the stack is empty.
   private mutating func join(_ parts: [Predicate], isAnd: Bool, negated: Bool) throws(StoreError) {
     var flat: [(Predicate, Bool)] = []
     Self.flatten(parts, isAnd: isAnd, negated: negated, into: &flat)
     guard !flat.isEmpty else { return result += isAnd ? "TRUE" : "FALSE" }
+    if flat.count > 1, flat.contains(where: { $0.0.parserNeed > 0 }) {
+      flat = flat.map { ($0, $0.0.parserNeed) }.sorted { $0.1 > $1.1 }.map(\.0)
+    }
     try join(flat[...], isAnd ? " AND " : " OR ")
   }
 
@@ -182,6 +186,23 @@ extension ColumnExpressions {
     case .id: id
     case .container: container
     case .version: version
+    }
+  }
+}
+
+extension Predicate {
+  /// How much stack a left-to-right parser needs for the condition, its neediest parts first: Sethi and Ullman's
+  /// numbering (1970), a parenthesis being one symbol, an operand waiting for the next one two.
+  fileprivate var parserNeed: Int {
+    switch self {
+    case .not(let part): return part.parserNeed
+    case .and(let parts), .or(let parts):
+      var (first, second) = (-2, -2)
+      for need in parts.map(\.parserNeed) {
+        if need > first { (first, second) = (need, first) } else if need > second { second = need }
+      }
+      return 1 + max(first, second + 2)
+    default: return 0
     }
   }
 }

@@ -58,7 +58,7 @@ extension FieldValue {
     switch try reader.number() {
     case .int(let number): return number
     case .double(let number):
-      guard let exact = Int64(exactly: number) else {
+      guard let exact = Int64(whole: number) else {
         throw FieldValueError(expected: kind, found: "\(number)")
       }
       return exact

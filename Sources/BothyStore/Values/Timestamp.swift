@@ -40,7 +40,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// `2026-12-01T08:30:00.000Z`.
   public var rfc3339: String {
     let day = milliseconds.flooredDivision(by: 86_400_000)
-    let rest = milliseconds - day * 86_400_000
+    let rest = milliseconds &- day &* 86_400_000  // the product may wrap, the difference is within a day
     let (year, month, dayOfMonth) = Self.civil(from: day)
     func pad(_ number: Int64, _ width: Int) -> String {
       let digits = String(number.magnitude)
