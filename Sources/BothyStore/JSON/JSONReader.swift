@@ -123,7 +123,9 @@ public struct JSONReader {
     let isWhole = try !skipFractionAndExponent()
     if isWhole && !overflow {
       let negative = bytes[start] == UInt8(ascii: "-")
-      if negative, magnitude <= UInt64(Int64.max) + 1 { return .int(Int64(truncatingIfNeeded: 0 &- magnitude)) }
+      if negative, magnitude <= UInt64(Int64.max) + 1 {
+        return .int(Int64(truncatingIfNeeded: 0 &- magnitude))
+      }
       if !negative, let value = Int64(exactly: magnitude) { return .int(value) }
     }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)

@@ -12,7 +12,8 @@ package struct DocumentColumns: ColumnExpressions {
 
   /// The names of the four columns, as SQL.
   package init(
-    document: String = "fields", id: String = "id", container: String = "container", version: String = "version"
+    document: String = "fields", id: String = "id", container: String = "container",
+    version: String = "version"
   ) {
     self.document = document
     self.id = id

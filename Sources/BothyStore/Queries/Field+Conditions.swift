@@ -90,7 +90,9 @@ extension UntypedField {
     field.compared(.greaterOrEqual, value.fieldValue)
   }
 
-  public static func == (field: UntypedField, value: FieldValue) -> Predicate { field.compared(.equal, value) }
+  public static func == (field: UntypedField, value: FieldValue) -> Predicate {
+    field.compared(.equal, value)
+  }
   public static func != (field: UntypedField, value: FieldValue) -> Predicate {
     field.compared(.notEqual, value)
   }

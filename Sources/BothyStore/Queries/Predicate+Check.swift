@@ -22,7 +22,8 @@ extension Predicate {
     terms += 1
     guard depth <= Self.maximumDepth, terms <= Self.maximumTerms else {
       throw .invalidQuery(
-        "The condition has more than \(Self.maximumDepth) levels or \(Self.maximumTerms) parts. Split the query.")
+        "The condition has more than \(Self.maximumDepth) levels or \(Self.maximumTerms) parts. Split the query."
+      )
     }
     switch self {
     case .all, .none: return self
@@ -48,7 +49,8 @@ extension Predicate {
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
     case .oneOf(let field, let values):
       guard values.count <= Self.maximumTerms else {
-        throw .invalidQuery("The list for '\(field)' has more than \(Self.maximumTerms) values. Split the query.")
+        throw .invalidQuery(
+          "The list for '\(field)' has more than \(Self.maximumTerms) values. Split the query.")
       }
       var converted: [FieldValue] = []
       for value in values { converted.append(try Self.compared(value, .equal, to: field, of: type)) }
@@ -65,13 +67,15 @@ extension Predicate {
       try Self.require(field, of: type, "near") { $0 == .coordinate }
       guard centre.isOnEarth, metres >= 0, metres.isFinite else {
         throw .invalidQuery(
-          "'near' on \(type.name).\(field) needs a centre within ±90 and ±180 and a radius of 0 metres or more.")
+          "'near' on \(type.name).\(field) needs a centre within ±90 and ±180 and a radius of 0 metres or more."
+        )
       }
     case .inside(let field, let box):
       try Self.require(field, of: type, "inside") { $0 == .coordinate }
       guard box.isOnEarth else {
         throw .invalidQuery(
-          "'inside' on \(type.name).\(field) needs parallels within ±90, south first, and meridians within ±180.")
+          "'inside' on \(type.name).\(field) needs parallels within ±90, south first, and meridians within ±180."
+        )
       }
     case .matches:
       guard type.hasFullText else {
@@ -159,7 +163,8 @@ extension Coordinate {
 
 extension GeoBox {
   var isOnEarth: Bool {
-    -90 <= south && south <= north && north <= 90 && (-180...180).contains(west) && (-180...180).contains(east)
+    -90 <= south && south <= north && north <= 90 && (-180...180).contains(west)
+      && (-180...180).contains(east)
   }
 }
 

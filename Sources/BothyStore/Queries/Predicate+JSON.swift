@@ -17,7 +17,8 @@ extension Predicate {
     } else if json["inside"] != nil {
       try self.init(inside: json)
     } else {
-      let document = try QueryDocument(json, "A condition", ["and", "or", "not", "matches", "near", "inside", "field"])
+      let document = try QueryDocument(
+        json, "A condition", ["and", "or", "not", "matches", "near", "inside", "field"])
       guard json.objectValue?.count == 1 else {
         throw .invalidQuery("A condition has one of: and, or, not, matches, near, inside, field.")
       }
@@ -36,7 +37,9 @@ extension Predicate {
   }
 
   private static func list(_ json: JSONValue, _ depth: Int) throws(StoreError) -> [Predicate] {
-    guard let parts = json.arrayValue else { throw .invalidQuery("'and' and 'or' take a list of conditions.") }
+    guard let parts = json.arrayValue else {
+      throw .invalidQuery("'and' and 'or' take a list of conditions.")
+    }
     var result: [Predicate] = []
     for part in parts { result.append(try Predicate(json: part, depth: depth + 1)) }
     return result
@@ -46,7 +49,9 @@ extension Predicate {
     let document = try QueryDocument(json, "A condition", ["field", "op", "value", "ignoringCase"])
     let field = try document.string("field")
     let name = try document.string("op")
-    guard let value = document["value"] else { throw .invalidQuery("The condition on '\(field)' has no 'value'.") }
+    guard let value = document["value"] else {
+      throw .invalidQuery("The condition on '\(field)' has no 'value'.")
+    }
     let takesCase = name == "contains" || name == "beginsWith"
     guard document["ignoringCase"] == nil || (takesCase && document["ignoringCase"]?.boolValue != nil) else {
       throw .invalidQuery("'ignoringCase' is true or false and goes with 'contains' and 'beginsWith' only.")

@@ -80,7 +80,8 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendEquality(_ name: String, _ value: FieldValue, negated: Bool) throws(StoreError) {
+  private mutating func appendEquality(_ name: String, _ value: FieldValue, negated: Bool) throws(StoreError)
+  {
     if case .coordinate(let place) = value {
       let (latitude, longitude) = try position(name)
       result += SQLFragment(
@@ -137,7 +138,8 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   }
 
   /// Text with a prefix lies between the prefix and the next text of the same length, so an index serves.
-  private mutating func appendPrefix(_ name: String, _ text: String, _ ignoringCase: Bool) throws(StoreError) {
+  private mutating func appendPrefix(_ name: String, _ text: String, _ ignoringCase: Bool) throws(StoreError)
+  {
     let column = try column(name)
     if text.isEmpty {
       result += "\(column) IS NOT NULL"
@@ -151,7 +153,8 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   }
 
   /// The box around the circle lets an index serve; the distance decides.
-  private mutating func appendNear(_ name: String, _ centre: Coordinate, _ metres: Double) throws(StoreError) {
+  private mutating func appendNear(_ name: String, _ centre: Coordinate, _ metres: Double) throws(StoreError)
+  {
     let (latitude, longitude) = try position(name)
     result += "("
     try appendBox(name, GeoBox(around: centre, metres: metres))

@@ -72,7 +72,9 @@ extension RecordQuery {
       equal.append(.compare(field: key.field, .equal, value))
       if key.field == "id" { break }
     }
-    guard let first = totalOrder.first, first.ascending, alternatives.count > 1 else { return .or(alternatives) }
+    guard let first = totalOrder.first, first.ascending, alternatives.count > 1 else {
+      return .or(alternatives)
+    }
     let start = record.queried(first.field, type)
     // Implied by the alternatives; said so that an index can start there.
     return start.isNull

@@ -13,7 +13,8 @@ extension RecordQuery {
     if let condition = document["where"] { filter = try Predicate(json: condition) }
     for key in try document.strings("order") ?? [] {
       guard let ordering = Ordering(key: key) else {
-        throw .invalidQuery("'\(key)' is no sort key. Write a field, with '-' before it for the largest first.")
+        throw .invalidQuery(
+          "'\(key)' is no sort key. Write a field, with '-' before it for the largest first.")
       }
       order.append(ordering)
     }
@@ -61,7 +62,9 @@ struct QueryDocument {
   subscript(_ name: String) -> JSONValue? { members[name] }
 
   func string(_ name: String) throws(StoreError) -> String {
-    guard let text = members[name]?.stringValue else { throw .invalidQuery("\(what) needs '\(name)', a string.") }
+    guard let text = members[name]?.stringValue else {
+      throw .invalidQuery("\(what) needs '\(name)', a string.")
+    }
     return text
   }
 

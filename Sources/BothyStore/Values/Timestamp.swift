@@ -103,7 +103,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     }
 
     mutating func timeOfDay() -> Int64? {
-      guard let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60 else { return nil }
+      guard let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60 else {
+        return nil
+      }
       var time = hour * 3_600_000 + minute * 60_000
       guard take(":") else { return time }
       guard let second = number(2), second <= 60 else { return nil }

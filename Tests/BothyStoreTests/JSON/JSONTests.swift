@@ -20,10 +20,13 @@ import Testing
   @Test(
     "What RFC 8259 forbids is refused",
     arguments: [
-      "", " ", "nul", "nulll", "True", "[", "]", "[1", "[1,]", "[,1]", "[1 2]", "{", "{\"a\"}", "{\"a\":}", "{a:1}",
-      "{\"a\":1,}", "{\"a\":1 \"b\":2}", "01", "-", "-01", "+1", ".5", "1.", "1.e1", "1e", "1e+", "0x1", "1e999", "NaN",
+      "", " ", "nul", "nulll", "True", "[", "]", "[1", "[1,]", "[,1]", "[1 2]", "{", "{\"a\"}", "{\"a\":}",
+      "{a:1}",
+      "{\"a\":1,}", "{\"a\":1 \"b\":2}", "01", "-", "-01", "+1", ".5", "1.", "1.e1", "1e", "1e+", "0x1",
+      "1e999", "NaN",
       "Infinity", "\"", "\"\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12G4\"", "\"\\ud800\"", "\"\\udc00\"",
-      "\"\\ud800\\u0041\"", "\"\\ud800x\"", "\"\n\"", "\"\u{0}\"", "1 2", "'a'", "[1]]", "// x\n1", "\u{FEFF}1",
+      "\"\\ud800\\u0041\"", "\"\\ud800x\"", "\"\n\"", "\"\u{0}\"", "1 2", "'a'", "[1]]", "// x\n1",
+      "\u{FEFF}1",
       "\"\\u\u{FF11}\u{FF11}\u{FF11}\u{FF11}\"",
     ])
   func refused(text: String) {
@@ -32,7 +35,9 @@ import Testing
 
   @Test("Bytes that are not UTF-8 are refused, with and without escapes")
   func encoding() {
-    for bytes: [UInt8] in [[0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0x5C, 0x6E, 0xED, 0xA0, 0x80, 0x22]] {
+    for bytes: [UInt8] in [
+      [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0x5C, 0x6E, 0xED, 0xA0, 0x80, 0x22],
+    ] {
       #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
     }
   }
@@ -53,7 +58,8 @@ import Testing
   func numbers(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let edges: [Double] = [
-      0.1, 1e21, 1e-7, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 9_007_199_254_740_992, 9_007_199_254_740_994, -1e300, 1e15,
+      0.1, 1e21, 1e-7, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 9_007_199_254_740_992,
+      9_007_199_254_740_994, -1e300, 1e15,
       9.223372036854775807e18,
     ]
     let some = (0..<500).map { _ in Double(bitPattern: random.next()) }

@@ -17,7 +17,8 @@ import Testing
       if milliseconds < -12_219_292_800_000 { continue }
       let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: time.date)
       let text = String(
-        format: "%04d-%02d-%02dT%02d:%02d:%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0, parts.hour ?? 0,
+        format: "%04d-%02d-%02dT%02d:%02d:%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0,
+        parts.hour ?? 0,
         parts.minute ?? 0, parts.second ?? 0)
       #expect(time.rfc3339.hasPrefix(text), "seed \(seed): \(milliseconds)")
     }
@@ -41,9 +42,11 @@ import Testing
   @Test(
     "What is no date is refused",
     arguments: [
-      "", "2026", "2026-1-1", "2026-02-29", "2100-02-29", "2026-13-01", "2026-00-01", "2026-01-00", "2026-04-31",
+      "", "2026", "2026-1-1", "2026-02-29", "2100-02-29", "2026-13-01", "2026-00-01", "2026-01-00",
+      "2026-04-31",
       "2026-12-01T24:00:00Z", "2026-12-01T08:60:00Z", "2026-12-01T08:30:61Z", "2026-12-01T08:30:00.Z",
-      "2026-12-01T08:30:00+2", "2026-12-01T08:30:00Zx", "2026-12-01T", "２026-12-01", "-2026-12-01", "2026-12-01 ",
+      "2026-12-01T08:30:00+2", "2026-12-01T08:30:00Zx", "2026-12-01T", "２026-12-01", "-2026-12-01",
+      "2026-12-01 ",
     ])
   func refused(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
 

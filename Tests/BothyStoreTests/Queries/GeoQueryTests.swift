@@ -2,7 +2,8 @@ import BothyStore
 import Testing
 
 @Suite struct GeoQueryTests {
-  @Test("The box around a circle holds the circle, at the poles and across the antimeridian", arguments: 0..<20)
+  @Test(
+    "The box around a circle holds the circle, at the poles and across the antimeridian", arguments: 0..<20)
   func bounds(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<2000 {
@@ -15,7 +16,9 @@ import Testing
         latitude: min(90, max(-90, centre.latitude + Double.random(in: -spread...spread, using: &random))),
         longitude: Double.random(in: -180...180, using: &random))
       if place.distance(to: centre) <= metres {
-        #expect(GeoBox(around: centre, metres: metres).contains(place), "seed \(seed): \(centre) \(metres) \(place)")
+        #expect(
+          GeoBox(around: centre, metres: metres).contains(place), "seed \(seed): \(centre) \(metres) \(place)"
+        )
       }
       #expect(GeoBox(around: centre, metres: metres).contains(centre), "seed \(seed): \(centre) \(metres)")
     }

@@ -72,7 +72,8 @@ import Testing
   private func fill(_ store: Store, _ records: [Record]) throws {
     try store.write { transaction in
       let table = try transaction.catalog.table("Item")
-      let create = "CREATE TABLE document (id TEXT NOT NULL, container TEXT NOT NULL, version TEXT, fields TEXT NOT NULL)"
+      let create =
+        "CREATE TABLE document (id TEXT NOT NULL, container TEXT NOT NULL, version TEXT, fields TEXT NOT NULL)"
       try PreparedStatement(unkept: create, in: transaction.database).run()
       let insert = try PreparedStatement(
         unkept: "INSERT INTO document VALUES (?, ?, ?, ?)", in: transaction.database)
@@ -107,7 +108,8 @@ import Testing
   private func documents(_ store: Store, _ query: RecordQuery, _ type: TypeSchema) throws -> [String] {
     let tail = try QueryCompiler(type, DocumentColumns()).tail(query)
     return try store.read { transaction in
-      let select = try PreparedStatement(unkept: "SELECT id FROM document\(tail.sql)", in: transaction.database)
+      let select = try PreparedStatement(
+        unkept: "SELECT id FROM document\(tail.sql)", in: transaction.database)
       select.bind(tail.arguments)
       var ids: [String] = []
       while try select.step() { ids.append(select.text(at: 0) ?? "") }

@@ -27,19 +27,28 @@ import Testing
       (.compare(field: "when", .less, "soon"), .invalidQuery, "a date"),
       (.contains(field: "size", "1", ignoringCase: false), .invalidQuery, "'contains'"),
       (.includes(field: "name", "x"), .invalidQuery, "'includes'"),
-      (.near(field: "name", centre: Coordinate(latitude: 0, longitude: 0), metres: 1), .invalidQuery, "'near'"),
+      (
+        .near(field: "name", centre: Coordinate(latitude: 0, longitude: 0), metres: 1), .invalidQuery,
+        "'near'"
+      ),
       (.near(field: "at", centre: Coordinate(latitude: 91, longitude: 0), metres: 1), .invalidQuery, "±90"),
-      (.near(field: "at", centre: Coordinate(latitude: 0, longitude: 0), metres: .nan), .invalidQuery, "radius"),
+      (
+        .near(field: "at", centre: Coordinate(latitude: 0, longitude: 0), metres: .nan), .invalidQuery,
+        "radius"
+      ),
       (.inside(field: "at", GeoBox(west: 0, south: 2, east: 1, north: 1)), .invalidQuery, "south first"),
       (.matches("x"), .invalidQuery, "fullText"),
       ((0..<40).reduce(.all) { deep, _ in .not(.and([deep])) }, .invalidQuery, "levels"),
     ]
     for (predicate, code, part) in table {
-      let error = try #require(throws: StoreError.self) { try store.fetch(RecordQuery("Spot", where: predicate)) }
+      let error = try #require(throws: StoreError.self) {
+        try store.fetch(RecordQuery("Spot", where: predicate))
+      }
       #expect(error.code == code && error.message.contains(part), "\(error)")
     }
     for query in [
-      RecordQuery("Spot", order: [Ordering("at")]), RecordQuery("Spot", limit: -1), RecordQuery("Spot", offset: -1),
+      RecordQuery("Spot", order: [Ordering("at")]), RecordQuery("Spot", limit: -1),
+      RecordQuery("Spot", offset: -1),
       RecordQuery("Spot", include: ["name"]),
     ] { #expect(throws: StoreError.self) { try store.fetch(query) } }
   }
@@ -59,16 +68,19 @@ import Testing
   @Test("Text never becomes SQL, a pattern or full-text syntax")
   func injection() throws {
     let hostile = [
-      "'; DROP TABLE Spot; --", "\" OR 1=1 --", "%", "_", "*", "NEAR(a b)", "name:x", "\"", "^a", "a\u{0}b", "{}[]()",
+      "'; DROP TABLE Spot; --", "\" OR 1=1 --", "%", "_", "*", "NEAR(a b)", "name:x", "\"", "^a", "a\u{0}b",
+      "{}[]()",
     ]
     let store = try Store(
       inMemory: Schema(types: [TypeSchema("Spot", fields: [FieldSchema("name", .text, fullText: true)])]))
     for text in hostile {
-      #expect(try store.count(RecordQuery("Spot", where: .contains(field: "name", text, ignoringCase: true))) == 0)
+      #expect(
+        try store.count(RecordQuery("Spot", where: .contains(field: "name", text, ignoringCase: true))) == 0)
       #expect(try store.count(RecordQuery("Spot", where: .matches(text))) == 0)
       #expect(try store.count(RecordQuery("Spot", container: text)) == 0)
       for name in ["field", text] {
-        let query = RecordQuery("Spot", where: .compare(field: name, .equal, .text(text)), order: [Ordering(text)])
+        let query = RecordQuery(
+          "Spot", where: .compare(field: name, .equal, .text(text)), order: [Ordering(text)])
         let error = try #require(throws: StoreError.self) { try store.fetch(query) }
         #expect(error.code == .unknownField)
       }

@@ -1,4 +1,5 @@
 import BothyStore
+
 import struct Foundation.Data
 
 /// Makes random types, records and queries, small enough that equal values and ties are common.
@@ -57,7 +58,9 @@ struct RandomQueries {
       default: return .not(predicate(depth: depth - 1))
       }
     }
-    if random.chance(0.1) { return .matches(random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y"])) }
+    if random.chance(0.1) {
+      return .matches(random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y"]))
+    }
     if random.chance(0.1) {
       return .compare(
         field: random.pick(["id", "version", "container"]), random.pick(Predicate.Comparison.allCases),
@@ -108,7 +111,9 @@ struct RandomQueries {
       longitude: random.pick([-180, -179.9, -0.5, 0, 10.75, 179.95, 180]))
   }
 
-  static let texts = ["", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}"]
+  static let texts = [
+    "", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}",
+  ]
 
   private mutating func value(_ kind: FieldKind) -> FieldValue {
     switch kind {
@@ -116,7 +121,8 @@ struct RandomQueries {
     case .int: .int(random.pick([-1, 0, 1, 2, .max, .min]))
     case .double: .double(random.pick([-1.5, -0.0, 0, 0.25, 2, 1e300]))
     case .text, .reference: .text(random.pick(Self.texts))
-    case .uuid: .text(random.pick(["00000000-0000-0000-0000-00000000000a", "f0000000-0000-0000-0000-000000000000"]))
+    case .uuid:
+      .text(random.pick(["00000000-0000-0000-0000-00000000000a", "f0000000-0000-0000-0000-000000000000"]))
     case .date: .date(random.pick([-1, 0, 1_700_000_000_000, -62_135_596_800_000]))
     case .data: .data(random.pick([Data(), Data([0]), Data([255, 0, 1])]))
     case .coordinate: .coordinate(coordinate())

@@ -108,7 +108,10 @@ struct Note: Entity {
     #expect(try ids(all.where { $0.place.within(500, of: oslo) }) == ["4"])
     #expect(try ids(all.where { $0.place.within(100, of: oslo) }) == [])
     #expect(try ids(all.in(container: "farm")) == ["3"])
-    #expect(try ids(all.order { $0.done.descending }.order { $0.title.ascending }.limit(2, offset: 1)) == ["1", "3"])
+    #expect(
+      try ids(all.order { $0.done.descending }.order { $0.title.ascending }.limit(2, offset: 1)) == [
+        "1", "3",
+      ])
     #expect(try store.count(all.limit(3)) == 3)
   }
 

@@ -54,10 +54,14 @@ import Testing
     "An error points at the column",
     arguments: [
       ("done", 5), ("done =", 7), ("done = maybe", 8), ("title = 'x", 9), ("a = 1 b = 2", 7), ("(a = 1", 7),
-      ("a = 1 AND", 10), ("a ! 1", 3), ("due < 2026-13-01", 7), ("due < 2026-02-30T10:00:00Z", 7), ("n = 1x", 5),
-      ("n = 1.", 5), ("tag IN 'a'", 8), ("tag IN ('a' 'b')", 13), ("note IS 3", 9), ("= 1", 1), ("a = 1; DROP", 6),
-      ("at WITHIN x OF 1,2", 11), ("at WITHIN 5 1,2", 13), ("at WITHIN 5 OF 1 2", 18), ("title CONTAINS 3", 16),
-      ("title CONTAINS[d] 'x'", 16), ("a = 1)", 6), ("été = ☃", 7), ("at INSIDE 1,2,3", 16), ("a BETWEEN 1", 3),
+      ("a = 1 AND", 10), ("a ! 1", 3), ("due < 2026-13-01", 7), ("due < 2026-02-30T10:00:00Z", 7),
+      ("n = 1x", 5),
+      ("n = 1.", 5), ("tag IN 'a'", 8), ("tag IN ('a' 'b')", 13), ("note IS 3", 9), ("= 1", 1),
+      ("a = 1; DROP", 6),
+      ("at WITHIN x OF 1,2", 11), ("at WITHIN 5 1,2", 13), ("at WITHIN 5 OF 1 2", 18),
+      ("title CONTAINS 3", 16),
+      ("title CONTAINS[d] 'x'", 16), ("a = 1)", 6), ("été = ☃", 7), ("at INSIDE 1,2,3", 16),
+      ("a BETWEEN 1", 3),
     ])
   func errors(text: String, column: Int) throws {
     let error = try #require(throws: WhereSyntaxError.self) { try WhereParser.parse(text) }
