@@ -69,7 +69,8 @@
         if state.watch >= 0 && state.watch != watch { inotify_rm_watch(descriptor, state.watch) }
         state.watch = watch
       }
-      let names = try? FileManager.default.contentsOfDirectory(atPath: file.folder)  // deleted again: no names
+      // Deleted again: no names.
+      let names = try? FileManager.default.contentsOfDirectory(atPath: file.folder)
       for name in names ?? [] where name != file.name { watchFile(name, descriptor) }
       return true
     }
