@@ -94,6 +94,7 @@ final class SyncEngine: Sendable {
       defer { state.running = nil }
       return state.running?.joined ?? []
     }
+    let isLooping = isLooping
     update { status in
       status.phase = isLooping ? .idle : .stopped
       status.lastProblem = report.skipped
