@@ -23,7 +23,8 @@ struct Judgement {
   /// | the base version  | (no base) conflict | store            | tombstone |
   /// | another version   | conflict           | conflict         | conflict  |
   ///
-  /// Where storing would change nothing, the answer is `unchanged` instead, conflict or not.
+  /// An update of the base version that would change nothing is `unchanged`. One of another version is a conflict
+  /// even then: two devices that each counted one up send the same number.
   func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
     if let rejection = refusal(of: operation, current: current) { return .reject(rejection) }
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
@@ -39,7 +40,7 @@ struct Judgement {
     let fields = rules.withDefaults(sent, of: operation.record.type)
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
     let document = FieldsDocument(fields)
-    if let live { return live.fields == document ? .unchanged(live) : .conflict(live) }
+    if let live { return .conflict(live) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     let record = ServerRecord(
       id: operation.record, container: operation.container, version: "", modified: time(operation),
@@ -49,11 +50,11 @@ struct Judgement {
 
   private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws -> Decision {
     guard var record = live else { return .conflict(current) }
+    guard operation.base == record.version else { return .conflict(record) }
     var fields = try record.fields.members()
     for (name, value) in operation.fields { fields[name] = value.isNull ? nil : value }
     let document = FieldsDocument(fields)
     if document == record.fields { return .unchanged(record) }
-    guard operation.base == record.version else { return .conflict(record) }
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     record.fields = document

@@ -56,7 +56,7 @@ struct Outbox: ChangeRecorder {
       update.bind(now, at: 4)
       if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
       try update.run()
-    case .annihilate: try Self.remove(id, in: transaction)
+    case .annihilate: try Self.drop(id, in: transaction)
     }
   }
 
@@ -121,6 +121,39 @@ extension Outbox {
     delete.bind(id.type, at: 1)
     delete.bind(id.id, at: 2)
     try delete.run()
+  }
+
+  /// Removes an entry of which the server will not hear; what a pull has told meanwhile of its record takes
+  /// effect.
+  static func drop(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let shadow = try entry(id, in: transaction)?.shadow
+    try remove(id, in: transaction)
+    if let shadow { try apply(shadow, in: transaction) }
+  }
+
+  /// Keeps what the server has of a record beside its entry.
+  static func keep(shadow: ServerRecord, in transaction: WriteTransaction) throws {
+    var writer = JSONWriter()
+    shadow.write(to: &writer)
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+    update.bind(shadow.id.type, at: 1)
+    update.bind(shadow.id.id, at: 2)
+    update.bind(utf8: writer.bytes, at: 3)
+    try update.run()
+  }
+
+  /// Makes the row what the server has.
+  static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws {
+    let table = try transaction.catalog.table(record.id.type)
+    if record.isDeleted {
+      try transaction.evict(table, id: record.id.id)
+      return
+    }
+    var repaired = false
+    let row = try table.row(
+      record.fields, container: record.container, version: record.version, repaired: &repaired)
+    try transaction.put(table, id: record.id.id, row)
   }
 
   /// Entries that wait after a refusal may be sent at once.

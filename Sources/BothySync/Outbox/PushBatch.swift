@@ -104,12 +104,12 @@ struct PushBatchBuilder {
     }
     guard let row = try transaction.row(table, id: entry.record.id) else {
       // A broken invariant: an entry without its row. It is dropped; `diagnose` reports such entries.
-      try Outbox.remove(entry.record, in: transaction)
+      try Outbox.drop(entry.record, in: transaction)
       return
     }
     var fields = try Self.changedFields(table.document(row), since: entry.base)
     if fields.isEmpty && entry.kind == .update {
-      try Outbox.remove(entry.record, in: transaction)
+      try Outbox.drop(entry.record, in: transaction)
       return
     }
     var isPartial = false

@@ -43,23 +43,25 @@ struct Settlement {
     case .update: report.note(id, .updatedOnServer)
     case .delete: report.note(id, .deletedFromServer)
     }
-    let isCurrent = entry.revision == item.revision && !item.isPartial
-    if isCurrent && item.operation.kind == .delete {
-      return try Outbox.remove(id, in: transaction)
-    }
-    if isCurrent {
+    // What a pull told after the operation was first applied, if it is told of only now.
+    let newer = entry.shadow.flatMap { $0.version.isNewer(than: version) ? $0 : nil }
+    if entry.revision == item.revision && !item.isPartial {
       try Outbox.remove(id, in: transaction)
+      if let newer { return try Outbox.apply(newer, in: transaction) }
+      if item.operation.kind == .delete { return }
       if let record { return try put(record, table) }
       return try transaction.setVersion(version, table, id: id.id)
     }
     if item.operation.kind == .delete {
       // Deleted there as asked; made again here since.
-      return try reopen(id, base: nil, kind: entry.kind == .delete ? .delete : .insert)
+      try reopen(id, base: nil, kind: entry.kind == .delete ? .delete : .insert)
+    } else {
+      let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
+      try reopen(
+        id, base: OutboxEntry.Base(version: version, fields: fields),
+        kind: entry.kind == .delete ? .delete : .update)
     }
-    let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
-    try reopen(
-      id, base: OutboxEntry.Base(version: version, fields: fields),
-      kind: entry.kind == .delete ? .delete : .update)
+    if let newer { try Outbox.keep(shadow: newer, in: transaction) }
   }
 
   /// What the server has after applying an operation that it answered without fields.
@@ -82,7 +84,7 @@ struct Settlement {
       return try Outbox.remove(id, in: transaction)
     }
     if let live, entry.kind != .delete, let row = try transaction.row(table, id: id.id),
-      table.document(row) == live.fields
+      table.document(row) == live.fields, try !Self.countsUp(row, entry.base, table)
     {
       try Outbox.remove(id, in: transaction)
       return try put(live, table)
@@ -100,6 +102,14 @@ struct Settlement {
     case .success(.client): try takeClient(entry, live)
     case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
     }
+  }
+
+  /// Whether a counter was changed here: then equal content does not mean that both made the same change.
+  private static func countsUp(_ row: StoredRow, _ base: OutboxEntry.Base?, _ table: TypeTable) throws -> Bool {
+    let counters = table.schema.fields.filter { $0.merge == .counter }
+    guard !counters.isEmpty else { return false }
+    let changed = try PushBatchBuilder.changedFields(table.document(row), since: base)
+    return counters.contains { changed[$0.name] != nil }
   }
 
   private mutating func takeServer(

@@ -37,11 +37,12 @@ struct PullApplication {
       try state.save(in: transaction)
       return false
     }
-    isRebasing = state.isResetting && state.isComplete
-    var seen: Set<RecordID>? = isRebasing ? [] : nil
-    if state.staged != nil { try stage.forEach { try apply($0, seen: &seen) } }
-    try apply(page, seen: &seen)
-    if let seen { try removeUnseen(seen, in: page.scope) }
+    isRebasing = state.isResetting
+    let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
+    if isRebasing { try snapshot.begin() }
+    if state.staged != nil { try stage.forEach { try apply($0) } }
+    try apply(page)
+    if isRebasing { pulled += try snapshot.finish() }
     try stage.clear()
     state.cursor = page.cursor
     state.staged = nil
@@ -52,11 +53,8 @@ struct PullApplication {
     return true
   }
 
-  private mutating func apply(_ page: SyncResponse.Page, seen: inout Set<RecordID>?) throws {
-    for change in page.changes {
-      seen?.insert(change.id)
-      try apply(change)
-    }
+  private mutating func apply(_ page: SyncResponse.Page) throws {
+    for change in page.changes { try apply(change) }
     for id in page.outOfScope { try leave(id) }
   }
 
@@ -73,7 +71,6 @@ struct PullApplication {
     let row = try table.row(
       change.fields, container: change.container, version: change.version, repaired: &wasRepaired)
     if wasRepaired { repaired += 1 }
-    if isRebasing { try transaction.evict(table, id: change.id.id) }
     try transaction.put(table, id: change.id.id, row)
     pulled += 1
   }
@@ -81,39 +78,13 @@ struct PullApplication {
   private func shadow(_ change: ServerRecord, _ entry: OutboxEntry) throws {
     if !isRebasing, let base = entry.base, !change.version.isNewer(than: base.version) { return }
     if !isRebasing, let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
-    var writer = JSONWriter()
-    change.write(to: &writer)
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
-    update.bind(change.id.type, at: 1)
-    update.bind(change.id.id, at: 2)
-    update.bind(utf8: writer.bytes, at: 3)
-    try update.run()
+    try Outbox.keep(shadow: change, in: transaction)
   }
 
   /// The record left the scope or may not be seen any more: gone from here, unless it has pending work.
   private func leave(_ id: RecordID) throws {
     guard let table = transaction.catalog.tableIfKnown(id.type), try pending(id) == nil else { return }
     try transaction.evict(table, id: id.id)
-  }
-
-  /// After a complete snapshot: what the server did not mention is not there any more (rule R15).
-  private mutating func removeUnseen(_ seen: Set<RecordID>, in scope: PullScope) throws {
-    for table in transaction.catalog.tables where table.schema.isSynced {
-      let select = try PreparedStatement(
-        "SELECT _id, _container FROM \(table.name) WHERE _version IS NOT NULL", in: transaction.database)
-      var gone: [String] = []
-      while try select.step() {
-        let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
-        let container = select.text(at: 1) ?? table.schema.name
-        if scope.contains(container) && !seen.contains(id) { gone.append(id.id) }
-      }
-      select.reset()
-      for id in gone where try pending(RecordID(type: table.schema.name, id: id)) == nil {
-        try transaction.evict(table, id: id)
-        pulled += 1
-      }
-    }
   }
 
   private func keepUnknown(_ change: ServerRecord) throws {

@@ -1,0 +1,58 @@
+import BothyStore
+
+/// Replaces what is here of a scope by a complete snapshot: rows that the server has told of before and does not
+/// mention now are not there any more (rule R15), and its versions count even if they are lower than ours.
+///
+/// Rows are marked before the snapshot is applied and swept after it, so memory does not grow with their number.
+/// Rows with pending work stay.
+struct SnapshotReplacement {
+  let scope: PullScope
+  let transaction: WriteTransaction
+
+  /// Version texts that begin so are marks; as a number they are 0, less than any version.
+  private static let mark = "stale:"
+
+  func begin() throws {
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      try run("UPDATE \(table.name) SET _version = ?1 || _version WHERE _version IS NOT NULL AND \(filter(table))", table)
+    }
+  }
+
+  /// Returns the number of rows removed.
+  func finish() throws -> Int {
+    var removed = 0
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let marked = "_version LIKE ?1 || '%' AND \(filter(table))"
+      let pending = "EXISTS (SELECT 1 FROM bothy_outbox WHERE type = ?3 AND id = \(table.name)._id)"
+      try run(
+        """
+        UPDATE \(table.name) SET _version = substr(_version, length(?1) + 1) WHERE \(marked) AND \(pending)
+        """, table)
+      let select = try prepared("SELECT _id FROM \(table.name) WHERE \(marked)", table)
+      var gone: [String] = []
+      while try select.step() { if let id = select.text(at: 0) { gone.append(id) } }
+      select.reset()
+      for id in gone { try transaction.evict(table, id: id) }
+      removed += gone.count
+    }
+    return removed
+  }
+
+  private func run(_ sql: String, _ table: TypeTable) throws { try prepared(sql, table).run() }
+
+  private func prepared(_ sql: String, _ table: TypeTable) throws -> PreparedStatement {
+    let statement = try PreparedStatement(sql, in: transaction.database)
+    statement.bind(Self.mark, at: 1)
+    statement.bind(scope.container, at: 2)
+    statement.bind(table.schema.name, at: 3)
+    return statement
+  }
+
+  /// Parameter 2 is the scope's path, 3 the type's name; `0` is the character after `/`.
+  private func filter(_ table: TypeTable) -> String {
+    if scope == .space { return "?2 IS NOT NULL AND ?3 IS NOT NULL" }
+    let container = "coalesce(_container, ?3)"
+    if !scope.includesChildren { return "\(container) = ?2" }
+    return "(\(container) = ?2 OR (\(container) >= ?2 || '/' AND \(container) < ?2 || '0'))"
+  }
+}
