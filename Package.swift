@@ -14,6 +14,7 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
 let package = Package(
   name: "bothy",
@@ -57,14 +58,15 @@ let package = Package(
           name: "NIOFoundationCompat", package: "swift-nio", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: strict),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
       name: "BothyServer",
       dependencies: [
-        "BothyStore", "BothySync", httpTypes, log,
+        "BothyStore", "BothySync", "CZlib", httpTypes, log, lifecycle,
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "Metrics", package: "swift-metrics"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -72,7 +74,7 @@ let package = Package(
       dependencies: [
         "BothyStore", "BothySync", "BothyHTTP", "BothyServer", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        lifecycle,
       ],
       swiftSettings: strict),
     .macro(
@@ -95,13 +97,18 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BothyHTTPTests",
-      dependencies: ["BothyStore", "BothySync", "BothyHTTP", "BothyServer", "BothyTesting"],
+      dependencies: [
+        "BothyStore", "BothySync", "BothyHTTP", "BothyServer", "BothyTesting", httpTypes, log, lifecycle,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BothyServerTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyServer", "BothyTesting",
+        "BothyStore", "BothySync", "BothyServer", "BothyTesting", httpTypes, log,
+        .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "NIOCore", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,0 +1,2 @@
+/* The system's zlib, for gzip bodies on the server. */
+#include <zlib.h>
