@@ -1,0 +1,64 @@
+package import Hummingbird
+import Logging
+import NIOCore
+public import ServiceLifecycle
+
+/// A server for spaces: the rule of `Authority` behind HTTP.
+///
+/// `run()` is its lifetime. Give it to a `ServiceGroup`; when the group shuts down gracefully, no connection is
+/// accepted any more, requests under way are finished, event streams are ended.
+public final class BothyServer: Service {
+  private let configuration: ServerConfiguration
+  private let parts: ServerParts
+  private let readiness = Readiness()
+
+  public init(_ configuration: ServerConfiguration) {
+    self.configuration = configuration
+    parts = ServerParts(configuration)
+  }
+
+  /// The metrics that `/metrics` prints.
+  public var metrics: MetricsRegistry { parts.metrics.registry }
+
+  /// Listens and answers until the task is cancelled or the service group shuts down. Call it once.
+  ///
+  /// Throws when the address cannot be bound.
+  public func run() async throws {
+    do {
+      try await application().run()
+      readiness.fail(Stopped())
+    } catch {
+      readiness.fail(error)
+      throw error
+    }
+  }
+
+  /// Waits until the server listens and says where. Throws what `run()` throws if it never does.
+  public func ready() async throws -> Address { try await readiness.wait() }
+
+  /// Where a server listens.
+  public struct Address: Sendable, Hashable {
+    public var host: String
+    public var port: Int
+
+    public var url: String { host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)" }
+  }
+
+  /// The server stopped before it was asked where it listens.
+  struct Stopped: Error {}
+
+  /// The application behind `run()`; tests call its responder without a socket.
+  package func application() -> some ApplicationProtocol {
+    let pipeline = RequestPipeline(configuration, routes: parts.routes(), metrics: parts.metrics)
+    let idle = TimeAmount.milliseconds(Int64(configuration.limits.idleTimeout / .milliseconds(1)))
+    let (host, readiness, port) = (configuration.host, readiness, configuration.port)
+    return Application(
+      responder: pipeline, server: .http1(configuration: .init(idleTimeout: idle)),
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+      services: [Heartbeat(hub: configuration.hints, interval: .seconds(15))],
+      onServerRunning: { channel in
+        readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port))
+      },
+      logger: configuration.logger)
+  }
+}

@@ -1,0 +1,106 @@
+import BothyStore
+
+/// The schemas of the interface, as JSON Schema 2020-12.
+enum OpenAPISchemas {
+  static let all: JSONValue = {
+    guard let schemas = try? JSONValue(parsing: text) else { return [:] }  // a test parses it
+    return schemas
+  }()
+
+  static let text = #"""
+    {
+    "Name":{"type":"string","minLength":1,"maxLength":512},
+    "Fields":{"type":"object","description":"Field values by name; a field without a value is left out.",
+      "additionalProperties":true},
+    "FieldsPatch":{"type":"object","description":"A JSON merge patch (RFC 7396) of the fields.",
+      "additionalProperties":true},
+    "Record":{"type":"object","required":["type","id","container","version","modified"],"properties":{
+      "type":{"type":"string"},"id":{"type":"string"},"container":{"type":"string"},
+      "version":{"type":"string","description":"Opaque; also the entity tag."},
+      "modified":{"type":"integer","description":"Milliseconds since 1970."},
+      "owner":{"type":"string"},"deleted":{"const":true},
+      "fields":{"$ref":"#/components/schemas/Fields"}},"additionalProperties":false},
+    "RecordInput":{"type":"object","required":["fields"],"properties":{
+      "type":{"type":"string"},"id":{"type":"string"},
+      "container":{"type":"string","maxLength":512,"description":"By default the type's name. Stays as it is once set."},
+      "version":{"type":"string","description":"Not looked at."},
+      "modified":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992,"description":"Not looked at."},
+      "owner":{"type":"string","description":"Not looked at."},
+      "fields":{"$ref":"#/components/schemas/Fields"}},"additionalProperties":false},
+    "Scope":{"type":"object","required":["container"],"properties":{
+      "container":{"type":"string","description":"Empty with children is the whole space."},
+      "children":{"type":"boolean"}}},
+    "Pull":{"type":"object","properties":{
+      "container":{"type":"string"},"children":{"type":"boolean"},
+      "cursor":{"type":["string","null"],"description":"The cursor of the last page of this scope.",
+        "pattern":"^[^.]*\\.[0-9]{1,18}\\.[^.]*$"}},"additionalProperties":false},
+    "Operation":{"type":"object","required":["id","kind","type","record"],"properties":{
+      "id":{"type":"string","minLength":1,"maxLength":32,"description":"1 to 128 bytes; fixed before the first sending."},
+      "kind":{"enum":["insert","update","delete"]},
+      "type":{"type":"string"},"record":{"type":"string","description":"The record's id."},
+      "container":{"type":["string","null"]},
+      "base":{"type":["string","null"],"description":"The version the change was made against."},
+      "fields":{"$ref":"#/components/schemas/Fields"},
+      "cleared":{"type":"array","items":{"type":"string"}},
+      "modified":{"type":["integer","null"],"minimum":-9007199254740992,"maximum":9007199254740992}},
+      "additionalProperties":false},
+    "SyncRequest":{"type":"object","required":["device"],"properties":{
+      "device":{"type":"string","minLength":1},
+      "schema":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992},
+      "limit":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992,
+        "description":"The most changes in all pages; at least one is always allowed."},
+      "oldestOpen":{"type":["string","null"],"description":"Outcomes before this operation's id may be forgotten."},
+      "pulls":{"type":"array","items":{"$ref":"#/components/schemas/Pull"}},
+      "operations":{"type":"array","items":{"$ref":"#/components/schemas/Operation"}}},
+      "additionalProperties":false},
+    "Outcome":{"type":"object","required":["id","outcome"],"properties":{
+      "id":{"type":"string"},"outcome":{"enum":["applied","duplicate","conflict","rejected","waiting"]},
+      "version":{"type":"string"},"modified":{"type":"integer"},
+      "record":{"$ref":"#/components/schemas/Record"},
+      "code":{"type":"string"},"message":{"type":"string"},
+      "fields":{"type":"array","items":{"$ref":"#/components/schemas/FieldError"}},
+      "on":{"type":"string","description":"The operation that it waits for."}},"additionalProperties":false},
+    "Page":{"type":"object","required":["container","cursor","changes"],"properties":{
+      "container":{"type":"string"},"children":{"type":"boolean"},"cursor":{"type":"string"},
+      "more":{"type":"boolean"},
+      "reset":{"type":"boolean","description":"This page starts a complete snapshot of the scope."},
+      "changes":{"type":"array","items":{"$ref":"#/components/schemas/Record"}},
+      "outOfScope":{"type":"array","items":{"type":"object","required":["type","id"],"properties":{
+        "type":{"type":"string"},"id":{"type":"string"}}}}},"additionalProperties":false},
+    "SyncResponse":{"type":"object","required":["serverTime","outcomes","pages"],"properties":{
+      "serverTime":{"type":"integer"},
+      "outcomes":{"type":"array","items":{"$ref":"#/components/schemas/Outcome"}},
+      "pages":{"type":"array","items":{"$ref":"#/components/schemas/Page"}}},"additionalProperties":false},
+    "Container":{"type":"object","required":["container","count","position","validator","containers"],
+      "properties":{
+      "container":{"type":"string"},"count":{"type":"integer","minimum":0},
+      "position":{"type":"integer","minimum":0},"validator":{"type":"string"},
+      "containers":{"type":"array","items":{"type":"object","required":["container","count","position"],
+        "properties":{"container":{"type":"string"},"count":{"type":"integer"},"position":{"type":"integer"}},
+        "additionalProperties":false}}},"additionalProperties":false},
+    "Digest":{"type":"object","required":["container","count","digest"],"properties":{
+      "container":{"type":"string"},"children":{"type":"boolean"},"count":{"type":"integer","minimum":0},
+      "digest":{"type":"string","pattern":"^[0-9a-f]{16}$"},
+      "position":{"type":"integer","minimum":0}},"additionalProperties":false},
+    "Query":{"type":"object","description":"A query of one type's records.","required":["type"],
+      "properties":{"type":{"type":"string"}},"additionalProperties":true},
+    "Records":{"type":"object","required":["records"],"properties":{
+      "records":{"type":"array","items":{"$ref":"#/components/schemas/Record"}}},"additionalProperties":false},
+    "Count":{"type":"object","required":["count"],"properties":{"count":{"type":"integer","minimum":0}},
+      "additionalProperties":false},
+    "FieldError":{"type":"object","required":["field","code","message"],"properties":{
+      "field":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"}},
+      "additionalProperties":false},
+    "Problem":{"type":"object","required":["error"],"properties":{"error":{"type":"object",
+      "required":["code","message","requestId"],"properties":{
+      "code":{"type":"string"},"message":{"type":"string"},
+      "fields":{"type":"array","items":{"$ref":"#/components/schemas/FieldError"}},
+      "requestId":{"type":"string"}},"additionalProperties":false}},"additionalProperties":false},
+    "Health":{"type":"object","required":["status"],"properties":{"status":{"const":"ok"}},
+      "additionalProperties":false},
+    "EventStream":{"type":"string"},
+    "MetricsText":{"type":"string"},
+    "OpenAPI":{"type":"object"}
+    }
+    """#
+}

@@ -1,0 +1,65 @@
+import HTTPTypes
+import Hummingbird
+
+/// The fields that every answer carries for the safety of whoever shows it in a browser.
+enum SecurityFields {
+  private static let fields: [(HTTPField.Name, String)] = [
+    (.xContentTypeOptions, "nosniff"),
+    (.contentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'"),
+    (.cacheControl, "private, no-cache"),
+    (.vary, "Accept-Encoding, Authorization"),
+  ]
+
+  private static let referrerPolicy = HTTPField.Name("Referrer-Policy")
+  private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")
+
+  static func add(to headers: inout HTTPFields) {
+    for (name, value) in fields where !headers.contains(name) { headers[name] = value }
+    if let referrerPolicy { headers[referrerPolicy] = "no-referrer" }
+    if let resourcePolicy { headers[resourcePolicy] = "same-origin" }
+  }
+}
+
+/// What `Accept-Encoding` says of gzip (RFC 9110, 12.5.3).
+enum AcceptedEncoding {
+  static func admitsGzip(_ headers: HTTPFields) -> Bool {
+    guard let field = headers[.acceptEncoding] else { return false }
+    var wildcard = false
+    for item in field.split(separator: ",") {
+      let parts = item.split(separator: ";").map { $0.filter { !$0.isWhitespace }.lowercased() }
+      guard let coding = parts.first else { continue }
+      let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+      if coding == "gzip" || coding == "x-gzip" { return quality > 0 }
+      if coding == "*" { wildcard = quality > 0 }
+    }
+    return wildcard
+  }
+}
+
+/// The id by which a request is found in the log.
+enum RequestID {
+  static let field: HTTPField.Name = HTTPField.Name("X-Request-Id") ?? .server
+
+  /// The caller's own id when it is 1 to 64 letters, digits, `-`, `_`, `.`; a new random one otherwise.
+  static func make(from headers: HTTPFields) -> String {
+    if let given = headers[field], (1...64).contains(given.utf8.count), given.utf8.allSatisfy(isPlain) {
+      return given
+    }
+    return String(UInt64.random(in: 0...UInt64.max), radix: 16)
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+    default: false
+    }
+  }
+
+  /// A method's name for metrics; unknown ones share a name, so callers cannot make new series.
+  static func known(_ method: HTTPRequest.Method) -> String {
+    switch method {
+    case .get, .head, .post, .put, .patch, .delete, .options: method.rawValue
+    default: "OTHER"
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+/// A request that is answered with an error: the status, a word to branch on, a sentence for people.
+struct ServerProblem: Error {
+  var status: HTTPResponse.Status
+  var code: String
+  var message: String
+  var fields: [Rejection.FieldError] = []
+  var headers: HTTPFields = [:]
+
+  init(_ status: HTTPResponse.Status, _ code: String, _ message: String) {
+    self.status = status
+    self.code = code
+    self.message = message
+  }
+
+  /// `{"error":{"code","message","fields"?,"requestId"}}`
+  func json(requestID: String) -> [UInt8] {
+    var writer = JSONWriter(reserving: 256)
+    writer.beginObject()
+    writer.key("error")
+    writer.beginObject()
+    Rejection(code: code, message: message, fields: fields).writeMembers(to: &writer)
+    writer.key("requestId")
+    writer.value(requestID)
+    writer.endObject()
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension ServerProblem {
+  static func badRequest(_ message: String, code: String = "badRequest") -> ServerProblem {
+    ServerProblem(.badRequest, code, message)
+  }
+
+  static let notFound = ServerProblem(.notFound, "notFound", "There is nothing here that you may see.")
+
+  static func tooLarge(_ limit: Int) -> ServerProblem {
+    ServerProblem(
+      .contentTooLarge, "tooLarge", "The body is larger than the \(limit) bytes this server takes.")
+  }
+
+  static func methodNotAllowed(_ allowed: [HTTPRequest.Method]) -> ServerProblem {
+    let names = allowed.map(\.rawValue).joined(separator: ", ")
+    var problem = ServerProblem(.methodNotAllowed, "methodNotAllowed", "This address takes \(names).")
+    problem.headers[.allow] = names
+    return problem
+  }
+
+  static func unauthenticated(_ message: String, tokenWasSent: Bool) -> ServerProblem {
+    var problem = ServerProblem(.unauthorized, "unauthenticated", message)
+    problem.headers[.wwwAuthenticate] =
+      tokenWasSent ? #"Bearer realm="bothy", error="invalid_token""# : #"Bearer realm="bothy""#
+    return problem
+  }
+
+  static func rateLimited(retryAfter seconds: Int) -> ServerProblem {
+    var problem = ServerProblem(
+      .tooManyRequests, "rateLimited", "Too many requests; try again in \(seconds) seconds.")
+    problem.headers[.retryAfter] = String(seconds)
+    return problem
+  }
+
+  static func unavailable(_ message: String) -> ServerProblem {
+    var problem = ServerProblem(.serviceUnavailable, "unavailable", message)
+    problem.headers[.retryAfter] = "1"
+    return problem
+  }
+
+  /// What the rule refused about one record.
+  init(_ rejection: Rejection) {
+    let status: HTTPResponse.Status =
+      switch rejection.code {
+      case "forbidden": .forbidden
+      case "tooLarge": .contentTooLarge
+      case "invalidName": .badRequest
+      default: .unprocessableContent
+      }
+    self.init(status, rejection.code, rejection.message)
+    fields = rejection.fields
+  }
+}
+
+extension ServerProblem {
+  /// The problem that an error of the rooms below amounts to; nil for one that is the server's own fault.
+  init?(_ error: any Error) {
+    switch error {
+    case let problem as ServerProblem: self = problem
+    case let error as JSONError: self.init(.badRequest, "malformed", error.description)
+    case let error as AuthorityError: self.init(error)
+    case let error as StoreError:
+      switch error.code {
+      case .invalidQuery, .unknownType, .unknownField, .invalidValue:
+        self.init(.unprocessableContent, error.code.description, error.message)
+      case .busy: self = .unavailable("The database is busy; try again.")
+      default: return nil
+      }
+    default: return nil
+    }
+  }
+
+  /// `updateRequired` is 422: 426 is about the protocol of the connection and would need an Upgrade field.
+  private init(_ error: AuthorityError) {
+    let status: HTTPResponse.Status =
+      switch error.code {
+      case .badCursor, .badRequest: .badRequest
+      case .tooManyOperations: .contentTooLarge
+      case .updateRequired, .unknownType, .invalidQuery: .unprocessableContent
+      case .forbidden: .forbidden
+      }
+    self.init(status, error.code.rawValue, error.message)
+  }
+}

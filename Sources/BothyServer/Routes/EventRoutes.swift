@@ -1,0 +1,58 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+
+/// Server-sent events: that a space has news, and nothing about what it is.
+extension ServerParts {
+  func eventRoutes() -> [Route] {
+    [
+      Route(
+        method: .get, pattern: "/v1/spaces/{space}/events", operation: "events",
+        summary: "A stream of `news` events; each means that a pull may bring something.",
+        parameters: [
+          .init(
+            name: "Last-Event-ID", place: .header, schema: #"{"type":"string"}"#,
+            about: "The id of the last event before a reconnect; news since then is told at once.")
+        ],
+        answers: [
+          .init(status: 200, about: "The stream.", schema: "EventStream", type: "text/event-stream")
+        ], handle: events)
+    ]
+  }
+
+  private func events(_ call: Call) async throws -> Answer {
+    let space = call.space
+    let lastSeen = HTTPField.Name("Last-Event-ID").flatMap { call.headers[$0] }
+    return Answer(
+      .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+      body: .stream { writer in
+        try await stream(space, lastSeen, &writer)
+        try await writer.finish(nil)
+      })
+  }
+
+  /// Writes until the server stops, the caller leaves or the task is cancelled.
+  private func stream(_ space: String, _ lastSeen: String?, _ writer: inout any ResponseBodyWriter)
+    async throws
+  {
+    metrics.eventStreams(changeBy: 1)
+    defer { metrics.eventStreams(changeBy: -1) }
+    try await hints.withSubscription(to: space) { subscription in
+      try await withGracefulShutdownHandler {
+        try await writer.write(ByteBuffer(string: ": open\nretry: 3000\n\n"))
+        if let lastSeen, lastSeen != hints.lastID(space: space) { subscription.notify(.news) }
+        while let signals = await subscription.next() {
+          let text = signals.contains(.news) ? news(space) : ": alive\n\n"
+          try await writer.write(ByteBuffer(string: text))
+        }
+      } onGracefulShutdown: {
+        subscription.finish()
+      }
+    }
+  }
+
+  private func news(_ space: String) -> String {
+    "id: \(hints.lastID(space: space))\nevent: news\ndata: {}\n\n"
+  }
+}

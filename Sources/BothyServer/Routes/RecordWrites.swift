@@ -1,0 +1,183 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+import struct Foundation.CharacterSet
+
+/// Writing one record by its address, under the conditions of RFC 9110.
+///
+/// Each write reads the record, judges the conditions, and asks the rule to change just that version; a change
+/// that comes between is a conflict, never an overwrite.
+extension ServerParts {
+  func putRecord(_ call: Call) async throws -> Answer {
+    let preconditions = try Preconditions(call.headers)
+    let input = try call.parseBody { try RecordInput(decoding: $0) }
+    try input.check(against: call.recordID)
+    let found = try await current(call)
+    let live = found.flatMap { $0.isDeleted ? nil : $0 }
+    guard preconditions.matches(live?.version), preconditions.noneMatches(live?.version) else {
+      throw Self.preconditionFailed
+    }
+    guard let live else { return try await create(call, input, preconditions) }
+    guard preconditions.ifMatch != nil else { throw Self.preconditionRequired }
+    if let container = input.container, container != live.container {
+      var problem = ServerProblem(.unprocessableContent, "invalid", "A record stays in its container.")
+      problem.fields = [.init(field: "container", code: "readOnly", message: "It is '\(live.container)'.")]
+      throw problem
+    }
+    var changes = input.fields
+    for name in try live.fields.members().keys where changes[name] == nil { changes[name] = .null }
+    return try await update(call, live, changes, preconditions)
+  }
+
+  func patchRecord(_ call: Call) async throws -> Answer {
+    let preconditions = try Preconditions(call.headers)
+    let patch = try call.parseBody { try JSONValue(parsing: $0) }
+    guard let changes = patch.objectValue else {
+      throw ServerProblem(.unprocessableContent, "invalid", "A merge patch of fields is a JSON object.")
+    }
+    let live = try await required(call, preconditions)
+    let fields = try live.fields.members()
+    let merged = changes.map { name, change in (name, change.merged(into: fields[name])) }
+    return try await update(call, live, Dictionary(uniqueKeysWithValues: merged), preconditions)
+  }
+
+  func deleteRecord(_ call: Call) async throws -> Answer {
+    let preconditions = try Preconditions(call.headers)
+    let live = try await required(call, preconditions)
+    let operation = Operation(id: "http", kind: .delete, record: live.id, base: live.version)
+    _ = try await perform(call, operation, preconditions)
+    return Answer(.noContent)
+  }
+
+  /// The live record that a conditional change is about.
+  private func required(_ call: Call, _ preconditions: Preconditions) async throws -> ServerRecord {
+    let found = try await current(call)
+    guard let found, !found.isDeleted else { throw Self.absent(found) }
+    guard preconditions.matches(found.version), preconditions.noneMatches(found.version) else {
+      throw Self.preconditionFailed
+    }
+    guard preconditions.ifMatch != nil else { throw Self.preconditionRequired }
+    return found
+  }
+
+  private func create(
+    _ call: Call, _ input: RecordInput, _ preconditions: Preconditions
+  ) async throws -> Answer {
+    let operation = Operation(
+      id: "http", kind: .insert, record: call.recordID, container: input.container, fields: input.fields)
+    let (version, modified, stored) = try await perform(call, operation, preconditions)
+    let record =
+      stored
+      ?? ServerRecord(
+        id: call.recordID, container: input.container, version: version, modified: modified,
+        owner: call.principal.name, fields: FieldsDocument(input.fields))
+    var answer = Self.answer(record, status: .created)
+    answer.headers[.location] = Self.location(call)
+    return answer
+  }
+
+  private func update(
+    _ call: Call, _ live: ServerRecord, _ changes: [String: JSONValue], _ preconditions: Preconditions
+  ) async throws -> Answer {
+    let operation = Operation(
+      id: "http", kind: .update, record: live.id, base: live.version, fields: changes)
+    let (version, modified, stored) = try await perform(call, operation, preconditions)
+    var record = live
+    record.version = version
+    record.modified = modified
+    record.fields = FieldsDocument(try live.fields.members().merging(changes) { $1 })
+    return Self.answer(stored ?? record)
+  }
+
+  private func perform(
+    _ call: Call, _ operation: Operation, _ preconditions: Preconditions
+  ) async throws -> (version: String, modified: Int64, record: ServerRecord?) {
+    let verdict = try await authority.perform(space: call.space, principal: call.principal, operation)
+    metrics.operation(verdict)
+    switch verdict {
+    case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
+      hints.publish(space: call.space)
+      return (version, modified, record)
+    case .rejected(let rejection): throw ServerProblem(rejection)
+    case .conflict, .waiting:
+      guard preconditions.isEmpty || preconditions.ifMatch == .any else { throw Self.preconditionFailed }
+      throw ServerProblem(.conflict, "conflict", "The record was changed by somebody else meanwhile.")
+    }
+  }
+
+  private static let preconditionRequired = ServerProblem(
+    .preconditionRequired, "preconditionRequired",
+    "The record exists. Send If-Match with its entity tag, so that nobody's change is lost.")
+
+  private static func location(_ call: Call) -> String {
+    let names = [call.space, "records", call.recordID.type, call.recordID.id]
+    return "/v1/spaces/" + names.map { $0.percentEncodedName }.joined(separator: "/")
+  }
+}
+
+/// The body of a PUT: a record's JSON, of which the container and the fields count.
+///
+/// What the server gives itself (version, time, owner) may be there, as in an answer that is sent back edited.
+struct RecordInput {
+  var type: String?
+  var id: String?
+  var container: String?
+  var fields: [String: JSONValue] = [:]
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws {
+    var input = (type: String?.none, id: String?.none, container: String?.none)
+    var fields: [String: JSONValue]?
+    try JSONReader.read(bytes) { reader in
+      try reader.object { name, reader in
+        switch name {
+        case "type": input.type = try reader.string()
+        case "id": input.id = try reader.string()
+        case "container": input.container = try reader.string()
+        case "version", "owner": _ = try reader.string()
+        case "modified": _ = try reader.int()
+        case "fields":
+          var members: [String: JSONValue] = [:]
+          try reader.object { members[$0] = try JSONValue(from: &$1) }
+          fields = members
+        default: throw JSONError(reason: "a record to put has no member '\(name)'", offset: reader.offset)
+        }
+      }
+    }
+    guard let fields else { throw JSONError(reason: "a record needs 'fields'", offset: bytes.count) }
+    (type, id, container) = input
+    self.fields = fields
+  }
+
+  /// The names of the body, if any, are those of the address.
+  func check(against record: RecordID) throws {
+    guard type ?? record.type == record.type, id ?? record.id == record.id else {
+      throw ServerProblem(.unprocessableContent, "invalid", "The body names another record than the address.")
+    }
+  }
+}
+
+extension JSONValue {
+  /// RFC 7396: this patch applied to `target`.
+  func merged(into target: JSONValue?) -> JSONValue {
+    guard case .object(let changes) = self else { return self }
+    var members = target?.objectValue ?? [:]
+    for (name, change) in changes {
+      if change.isNull {
+        members.removeValue(forKey: name)
+      } else {
+        members[name] = change.merged(into: members[name])
+      }
+    }
+    return .object(members)
+  }
+}
+
+extension String {
+  /// The text as one segment of a path: everything but RFC 3986's unreserved characters is encoded.
+  var percentEncodedName: String {
+    addingPercentEncoding(
+      withAllowedCharacters: CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")) ?? self
+  }
+}

@@ -1,0 +1,58 @@
+import HTTPTypes
+
+/// One operation of the interface: how it is addressed, what the document says of it, what carries it out.
+///
+/// The same value routes requests and becomes an entry of `/openapi.json`, so the two cannot differ.
+struct Route: Sendable {
+  var method: HTTPRequest.Method
+  /// Segments between slashes; `{name}` stands for one segment, `{name...}` at the end for one or more.
+  var pattern: String
+  var operation: String
+  var summary: String
+  /// Whether a caller needs no token and is not limited.
+  var isOpen = false
+  var parameters: [Parameter] = []
+  var body: RequestBody?
+  var answers: [Documented]
+  /// The statuses of errors beyond those that any route of its kind may answer.
+  var problems: [Int] = []
+  var handle: @Sendable (Call) async throws -> Answer
+
+  struct Parameter: Sendable {
+    enum Place: String { case query, header }
+    var name: String
+    var place: Place
+    var schema: String
+    var about: String
+  }
+
+  struct RequestBody: Sendable {
+    /// The name of a component schema.
+    var schema: String
+    var types = [Answer.jsonType]
+  }
+
+  /// An answer below 400: its status, its body's schema by component name, the fields it carries.
+  struct Documented: Sendable {
+    var status: Int
+    var about: String
+    var schema: String?
+    var type = Answer.jsonType
+    var headers: [String] = []
+  }
+}
+
+extension Route.Parameter {
+  static let container = Self(
+    name: "container", place: .query, schema: #"{"type":"string","maxLength":512}"#,
+    about: "The container; without it, the whole space.")
+  static let children = Self(
+    name: "children", place: .query, schema: #"{"type":"boolean"}"#,
+    about: "Whether the containers below count too.")
+  static let ifMatch = Self(
+    name: "If-Match", place: .header, schema: #"{"type":"string"}"#,
+    about: "Act only if the record has this entity tag; `*` for any.")
+  static let ifNoneMatch = Self(
+    name: "If-None-Match", place: .header, schema: #"{"type":"string"}"#,
+    about: "Act only if there is no such state; `*` for none at all.")
+}

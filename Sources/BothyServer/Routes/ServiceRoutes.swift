@@ -1,0 +1,39 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+/// What those who run the server ask: is it well, what has it done.
+extension ServerParts {
+  func serviceRoutes() -> [Route] {
+    [
+      Route(
+        method: .get, pattern: "/healthz", operation: "health",
+        summary: "Whether the server can read its database.", isOpen: true,
+        answers: [.init(status: 200, about: "It can.", schema: "Health")], problems: [503], handle: health),
+      Route(
+        method: .get, pattern: "/metrics", operation: "metrics",
+        summary: "Counters and latencies in the Prometheus text format.", isOpen: true,
+        answers: [
+          .init(status: 200, about: "The metrics.", schema: "MetricsText", type: MetricsRegistry.textType)
+        ], handle: metricsText),
+    ]
+  }
+
+  private func health(_ call: Call) async throws -> Answer {
+    do {
+      _ = try await authority.ledger.read(space: "") { $0.head }
+    } catch {  // why is no business of an open address
+      throw ServerProblem.unavailable("The database cannot be read.")
+    }
+    return Answer.object { writer in
+      writer.key("status")
+      writer.value("ok")
+    }
+  }
+
+  private func metricsText(_ call: Call) async throws -> Answer {
+    Answer(
+      .ok, headers: [.contentType: MetricsRegistry.textType],
+      body: .bytes(Array(metrics.registry.prometheusText.utf8)))
+  }
+}

@@ -1,0 +1,57 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+/// The exchange of a device, and the page of changes for everybody else.
+extension ServerParts {
+  func syncRoutes() -> [Route] {
+    [
+      Route(
+        method: .post, pattern: "/v1/spaces/{space}/sync", operation: "sync",
+        summary: "Carries out a device's operations and answers with pages of changes, in one transaction.",
+        body: .init(schema: "SyncRequest"),
+        answers: [
+          .init(
+            status: 200, about: "An outcome for each operation, a page for each pull.", schema: "SyncResponse"
+          )
+        ],
+        problems: [422], handle: sync),
+      Route(
+        method: .get, pattern: "/v1/spaces/{space}/changes", operation: "changes",
+        summary: "One page of changes after a cursor, in position order.",
+        parameters: [
+          .container, .children,
+          .init(
+            name: "cursor", place: .query, schema: #"{"type":"string"}"#,
+            about: "The cursor of the page before; without it, from the start."),
+          .init(
+            name: "limit", place: .query, schema: #"{"type":"integer","minimum":1}"#,
+            about: "The most changes wanted."),
+        ],
+        answers: [.init(status: 200, about: "A page.", schema: "Page")], handle: changes),
+    ]
+  }
+
+  private func sync(_ call: Call) async throws -> Answer {
+    let request = try call.parseBody { try SyncRequest(decoding: $0) }
+    let response = try await authority.sync(space: call.space, principal: call.principal, request)
+    if !response.outcomes.isEmpty {
+      metrics.operations(response.outcomes)
+      let wrote = response.outcomes.contains { outcome in
+        if case .applied = outcome.verdict { true } else { false }
+      }
+      if wrote { hints.publish(space: call.space) }
+    }
+    return .json(response.encoded())
+  }
+
+  private func changes(_ call: Call) async throws -> Answer {
+    var request = SyncRequest(device: "http", schemaVersion: authority.rules.minimumSchemaVersion)
+    request.pulls = [.init(try call.query.scope(), cursor: call.query["cursor"])]
+    if let limit = try call.query.positive("limit") { request.limit = limit }
+    let response = try await authority.sync(space: call.space, principal: call.principal, request)
+    var writer = JSONWriter(reserving: 4096)
+    for page in response.pages { page.write(to: &writer) }
+    return .json(writer.bytes)
+  }
+}

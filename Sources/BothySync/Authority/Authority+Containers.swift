@@ -1,0 +1,37 @@
+import BothyStore
+
+/// What the server tells of one container without its records.
+public struct ContainerSummary: Sendable, Hashable {
+  public var container: String
+  /// The live records that the principal may see.
+  public var count: Int
+  /// The position of the last change among them.
+  public var position: Int64
+
+  public init(container: String, count: Int, position: Int64) {
+    self.container = container
+    self.count = count
+    self.position = position
+  }
+}
+
+extension Authority {
+  /// The containers of a scope that hold a live record the principal may see, by name. Reads all of them, in
+  /// one transaction.
+  public func containers(space: String, principal: Principal, _ scope: PullScope) async throws
+    -> [ContainerSummary]
+  {
+    try await ledger.read(space: space) { ledger in
+      var summaries: [String: ContainerSummary] = [:]
+      try ledger.forEachRecord(in: scope) { entry in
+        guard rules.shows(entry.record, to: principal) else { return }
+        let name = entry.record.container
+        var summary = summaries[name] ?? ContainerSummary(container: name, count: 0, position: 0)
+        summary.count += 1
+        summary.position = max(summary.position, entry.position)
+        summaries[name] = summary
+      }
+      return summaries.values.sorted { $0.container.utf8.lexicographicallyPrecedes($1.container.utf8) }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import NIOCore
+import Testing
+
+@Suite("Who may enter, and how often")
+struct AccessTests {
+  private static let tokens = """
+    [{"token":"a-token","principal":"ann","spaces":["hut"]},
+     {"token":"b-token","principal":"bob","spaces":["*"]}]
+    """
+
+  @Test("no token and a wrong token are 401 with a challenge; another's space is 403, known or not")
+  func tokens() async throws {
+    try await ServerUnderTest(tokens: Self.tokens).run { call in
+      let none = try await call(.get, "/v1/spaces/hut/changes")
+      #expect(none.status == 401)
+      #expect(none.headers[.wwwAuthenticate] == #"Bearer realm="bothy""#)
+      for token in ["x", "", "a-token2", "A-TOKEN"] {
+        let wrong = try await call.with(token: token)(.get, "/v1/spaces/hut/changes")
+        #expect(wrong.status == 401)
+        #expect(wrong.headers[.wwwAuthenticate]?.contains("invalid_token") ?? false)
+      }
+      let ann = call.with(token: "a-token")
+      let bob = call.with(token: "b-token")
+      #expect(try await ann(.get, "/v1/spaces/hut/changes").status == 200)
+      _ = try await bob(.put, "/v1/spaces/other/records/T/1", #"{"fields":{}}"#)
+      let known = try await ann(.get, "/v1/spaces/other/changes")
+      let unknown = try await ann(.get, "/v1/spaces/nowhere/changes")
+      #expect(known.status == 403)
+      #expect(unknown.status == 403)
+      let messages = try [known, unknown].map { try $0.json()["error"]?["message"] }
+      #expect(messages[0] == messages[1])
+      let basic = try await call(.get, "/v1/spaces/hut/changes", nil, [.authorization: "Basic a-token"])
+      #expect(basic.status == 401)
+    }
+  }
+
+  @Test("the owner of a record is who made it")
+  func owner() async throws {
+    let rules = AuthorityRules(
+      schema: try todoSchema(
+        Permissions(create: .authenticated, read: .owner, update: .owner, delete: .owner)))
+    try await ServerUnderTest(rules: rules, tokens: Self.tokens).run { call in
+      let address = "/v1/spaces/hut/records/Todo/1"
+      let made = try await call.with(token: "a-token")(.put, address, #"{"fields":{"title":"a"}}"#)
+      #expect(try made.json()["owner"] == "ann")
+      let bob = call.with(token: "b-token")
+      #expect(try await bob(.get, address).status == 404)
+      #expect(try await bob(.put, address, #"{"fields":{"title":"b"}}"#).status == 403)
+      #expect(try await bob(.get, "/v1/spaces/hut/changes").text.contains("title") == false)
+      #expect(try await bob(.get, "/v1/spaces/hut/containers").json()["count"] == 0)
+    }
+  }
+
+  @Test("requests beyond the burst are 429 with Retry-After, for that principal alone")
+  func rate() async throws {
+    let limits = ServerConfiguration.Limits(requestsPerSecond: 0.001, requestBurst: 2)
+    try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call in
+      let ann = call.with(token: "a-token")
+      for _ in 0..<2 { #expect(try await ann(.get, "/v1/spaces/hut/changes").status == 200) }
+      let refused = try await ann(.get, "/v1/spaces/hut/changes")
+      #expect(refused.status == 429)
+      #expect(Int(refused.headers[.retryAfter] ?? "") ?? 0 > 0)
+      #expect(try await call.with(token: "b-token")(.get, "/v1/spaces/hut/changes").status == 200)
+      #expect(try await call(.get, "/healthz").status == 200)
+    }
+  }
+
+  @Test(
+    "a tokens file with a slip is refused",
+    arguments: [
+      "{}", "[{}]", #"[{"token":"a","principal":"p","x":1}]"#,
+      #"[{"token":"a","principal":"p"},{"token":"a","principal":"q"}]"#, #"[{"token":"","principal":"p"}]"#,
+    ])
+  func badTokens(text: String) {
+    #expect(throws: (any Error).self) { try TokenTable(json: text) }
+  }
+
+  @Test("methods and addresses that are not there are 405 with Allow and 404")
+  func addresses() async throws {
+    try await ServerUnderTest().run { call in
+      let wrong = try await call(.post, "/v1/spaces/hut/records/T/1", "{}")
+      #expect(wrong.status == 405)
+      #expect(wrong.headers[.allow] == "GET, HEAD, PUT, PATCH, DELETE")
+      #expect(try await call(.trace, "/healthz").status == 405)
+      for path in [
+        "/", "/v1", "/v1/spaces//sync", "/v1/spaces/a/records/T", "/v1/spaces/a/containers/", "/v2",
+      ] {
+        let reply = try await call(.get, path)
+        #expect(reply.status == 404, "\(path)")
+        #expect(try reply.code() == "notFound")
+      }
+      let long = String(repeating: "s", count: 129)
+      #expect(try await call(.get, "/v1/spaces/\(long)/changes").status == 400)
+    }
+  }
+
+  @Test("bodies over the limit are 413, of another type or encoding 415")
+  func bodies() async throws {
+    let limits = ServerConfiguration.Limits(bodySize: 1000)
+    try await ServerUnderTest(limits: limits).run { call in
+      let address = "/v1/spaces/hut/sync"
+      let long = #"{"device":"\#(String(repeating: "x", count: 1000))"}"#
+      #expect(try await call(.post, address, long).status == 413)
+      #expect(try await call(.post, address, "{}", [.contentType: "text/xml"]).status == 415)
+      let coded = try await call(.post, address, "{}", [.contentEncoding: "br"])
+      #expect(coded.status == 415)
+      #expect(coded.headers[.acceptEncoding] == "gzip")
+      #expect(try await call(.post, address, "{}", [.contentEncoding: "gzip"]).status == 400)
+    }
+  }
+}

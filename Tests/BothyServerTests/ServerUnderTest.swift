@@ -1,0 +1,81 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+
+/// A server on an empty ledger in memory, spoken to without a socket; its clock stands at one second.
+struct ServerUnderTest {
+  var configuration: ServerConfiguration
+
+  init(
+    rules: AuthorityRules = AuthorityRules(), tokens: String? = nil,
+    limits: ServerConfiguration.Limits = .init(), ledger: (any Ledger)? = nil
+  ) throws {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    configuration = ServerConfiguration(
+      ledger: try ledger ?? SQLiteLedger(), rules: rules, tokens: try tokens.map { try TokenTable(json: $0) },
+      limits: limits, logger: logger, now: { 1000 })
+  }
+
+  func run(_ body: @Sendable (Caller) async throws -> Void) async throws {
+    let server = BothyServer(configuration)
+    try await server.application().test(.router) { try await body(Caller(client: $0)) }
+  }
+}
+
+/// Sends requests and shows what came back in short.
+struct Caller: Sendable {
+  let client: any TestClientProtocol
+  var token: String?
+
+  func with(token: String?) -> Caller {
+    var copy = self
+    copy.token = token
+    return copy
+  }
+
+  func callAsFunction(
+    _ method: HTTPRequest.Method, _ uri: String, _ body: String? = nil, _ headers: HTTPFields = [:]
+  ) async throws -> Reply {
+    try await send(method, uri, body.map { ByteBuffer(string: $0) }, headers)
+  }
+
+  func send(
+    _ method: HTTPRequest.Method, _ uri: String, _ body: ByteBuffer?, _ headers: HTTPFields
+  ) async throws -> Reply {
+    var headers = headers
+    if let token { headers[.authorization] = "Bearer \(token)" }
+    if body != nil, !headers.contains(.contentType) { headers[.contentType] = "application/json" }
+    return try await client.execute(uri: uri, method: method, headers: headers, body: body) { response in
+      Reply(
+        status: response.status.code, headers: response.headers,
+        bytes: Array(response.body.readableBytesView))
+    }
+  }
+}
+
+struct Reply: Sendable {
+  var status: Int
+  var headers: HTTPFields
+  var bytes: [UInt8]
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+  var tag: String? { headers[.eTag] }
+
+  func json() throws -> JSONValue { try JSONValue(parsing: bytes) }
+  /// The word for what went wrong.
+  func code() throws -> String? { try json()["error"]?["code"]?.stringValue }
+}
+
+/// A schema with one type, for tests of validation and permissions.
+func todoSchema(_ permissions: Permissions? = nil) throws -> Schema {
+  var schema = try Schema(
+    json: #"{"version":1,"types":[{"name":"Todo","fields":[{"name":"title","type":"string"}]}]}"#)
+  if let permissions { schema.types[0].permissions = permissions }
+  return schema
+}

@@ -1,0 +1,102 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("What operators see")
+struct ServiceRouteTests {
+  @Test("health is ok, and 503 once the ledger cannot be read")
+  func health() async throws {
+    try await ServerUnderTest().run { call in
+      let reply = try await call(.get, "/healthz")
+      #expect(reply.status == 200)
+      #expect(reply.text == #"{"status":"ok"}"#)
+    }
+    try await ServerUnderTest(ledger: BrokenLedger()).run { call in
+      let reply = try await call(.get, "/healthz")
+      #expect(reply.status == 503)
+    }
+  }
+
+  @Test("a failure of the server is 500 and says nothing of its inside")
+  func failure() async throws {
+    try await ServerUnderTest(ledger: BrokenLedger()).run { call in
+      let reply = try await call(.get, "/v1/spaces/hut/changes")
+      #expect(reply.status == 500)
+      #expect(try reply.code() == "internal")
+      #expect(!reply.text.contains("secret"))
+    }
+  }
+
+  @Test("every answer has the safety fields and the request's id, given or made")
+  func fields() async throws {
+    let field = try #require(HTTPField.Name("X-Request-Id"))
+    try await ServerUnderTest().run { call in
+      let given = try await call(.get, "/nowhere", nil, [field: "abc-1"])
+      #expect(given.headers[field] == "abc-1")
+      #expect(try given.json()["error"]?["requestId"] == "abc-1")
+      let made = try await call(.get, "/healthz", nil, [field: "no spaces please"])
+      #expect(made.headers[field]?.isEmpty == false)
+      #expect(made.headers[field] != "no spaces please")
+      #expect(made.headers[.xContentTypeOptions] == "nosniff")
+      #expect(made.headers[.contentSecurityPolicy] == "default-src 'none'; frame-ancestors 'none'")
+    }
+  }
+
+  @Test("metrics count requests by route pattern, and operations by verdict")
+  func metrics() async throws {
+    try await ServerUnderTest().run { call in
+      _ = try await call(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#)
+      _ = try await call(.get, "/v1/spaces/hut/records/T/1")
+      _ = try await call(.get, "/v1/spaces/hut/records/T/2")
+      let text = try await call(.get, "/metrics").text
+      let route = #"route="/v1/spaces/{space}/records/{type}/{id}""#
+      #expect(text.contains("# TYPE bothy_http_requests_total counter"))
+      #expect(text.contains(#"bothy_http_requests_total{method="GET",\#(route),status="200"} 1"#))
+      #expect(text.contains(#"bothy_http_requests_total{method="GET",\#(route),status="404"} 1"#))
+      #expect(text.contains(#"bothy_http_request_seconds_count{method="GET",\#(route)} 2"#))
+      #expect(text.contains(#"bothy_http_request_seconds_bucket{method="GET",\#(route),le="+Inf"} 2"#))
+      #expect(text.contains(#"bothy_operations_total{verdict="applied"} 1"#))
+    }
+  }
+
+  @Test("the document names every route, and its every reference leads somewhere")
+  func openAPI() async throws {
+    try await ServerUnderTest().run { call in
+      let document = try await call(.get, "/openapi.json").json()
+      #expect(document["openapi"] == "3.1.0")
+      let paths = try #require(document["paths"]?.objectValue)
+      for path in ["sync", "records/{type}/{id}", "changes", "containers/{path}", "digest", "events"] {
+        #expect(paths["/v1/spaces/{space}/\(path)"] != nil, "\(path)")
+      }
+      var references: Set<String> = []
+      collect(document, &references)
+      #expect(references.count > 10)
+      for reference in references {
+        var target = document
+        for step in reference.dropFirst(2).split(separator: "/") { target = target[String(step)] ?? .null }
+        #expect(!target.isNull, "\(reference)")
+      }
+    }
+  }
+
+  private func collect(_ value: JSONValue, _ references: inout Set<String>) {
+    if let target = value["$ref"]?.stringValue { references.insert(target) }
+    for member in (value.objectValue ?? [:]).values { collect(member, &references) }
+    for element in value.arrayValue ?? [] { collect(element, &references) }
+  }
+}
+
+/// A ledger whose disk is gone.
+private struct BrokenLedger: Ledger {
+  struct Failure: Error { let secret = "secret" }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result { throw Failure() }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result { throw Failure() }
+}

@@ -1,0 +1,135 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("The exchange and the pages")
+struct SyncRouteTests {
+  private let sync = "/v1/spaces/hut/sync"
+
+  private func request(_ operations: [Operation] = [], cursor: String? = nil) -> String {
+    let request = SyncRequest(device: "d", operations: operations, pulls: [.init(.space, cursor: cursor)])
+    return String(decoding: request.encoded(), as: UTF8.self)
+  }
+
+  private func insert(_ number: Int) -> BothySync.Operation {
+    Operation(
+      id: "o\(number)", kind: .insert, record: RecordID(type: "Todo", id: "\(number)"),
+      fields: ["n": .int(Int64(number))])
+  }
+
+  @Test("operations are carried out once and another device's page has them")
+  func exchange() async throws {
+    try await ServerUnderTest().run { call in
+      let first = try await call(.post, sync, request([insert(1), insert(2)]))
+      #expect(first.status == 200)
+      let response = try SyncResponse(decoding: first.bytes)
+      #expect(response.serverTime == 1000)
+      #expect(response.outcomes.count == 2)
+      let again = try SyncResponse(decoding: try await call(.post, sync, request([insert(1)])).bytes)
+      guard case .duplicate = again.outcomes[0].verdict else {
+        Issue.record("\(again.outcomes)")
+        return
+      }
+      let other = SyncRequest(device: "other", pulls: [.init(.space)])
+      let reply = try await call(.post, sync, String(decoding: other.encoded(), as: UTF8.self))
+      let page = try #require(try SyncResponse(decoding: reply.bytes).pages.first)
+      #expect(page.changes.map(\.id.id) == ["1", "2"])
+    }
+  }
+
+  @Test("pages follow one another by their cursors to the end")
+  func changes() async throws {
+    try await ServerUnderTest().run { call in
+      _ = try await call(.post, sync, request((1...5).map(insert)))
+      var seen: [String] = []
+      var address = "/v1/spaces/hut/changes?limit=2"
+      var more = true
+      while more {
+        let reply = try await call(.get, address)
+        #expect(reply.status == 200)
+        let page = try JSONReader.read(reply.bytes) { try SyncResponse.Page(from: &$0) }
+        seen += page.changes.map(\.id.id)
+        address = "/v1/spaces/hut/changes?limit=2&cursor=\(page.cursor)"
+        more = page.more
+      }
+      #expect(seen == ["1", "2", "3", "4", "5"])
+      #expect(try await call(.get, "/v1/spaces/hut/changes?container=Other").text.contains(#""changes":[]"#))
+    }
+  }
+
+  @Test("a cursor of another epoch starts a complete snapshot")
+  func foreignEpoch() async throws {
+    let ledger = try SQLiteLedger()
+    try await ServerUnderTest(ledger: ledger).run { call in
+      let first = try SyncResponse(decoding: try await call(.post, sync, request([insert(1)])).bytes)
+      let cursor = first.pages[0].cursor
+      let next = try SyncResponse(decoding: try await call(.post, sync, request(cursor: cursor)).bytes)
+      #expect(next.pages[0].reset == false)
+      #expect(next.pages[0].changes.isEmpty)
+      try await ledger.startEpoch(space: "hut")
+      let reset = try SyncResponse(decoding: try await call(.post, sync, request(cursor: cursor)).bytes)
+      #expect(reset.pages[0].reset)
+      #expect(reset.pages[0].changes.count == 1)
+    }
+  }
+
+  @Test(
+    "malformed requests are 400 and say at which byte",
+    arguments: [
+      ("", "byte 0"), ("{", "byte 1"), (#"{"device":1}"#, "byte 10"), (#"{"device":"d","x":1}"#, "'x'"),
+      (#"{"device":"d"} {}"#, "byte 15"), ("\u{7f}", "byte 0"), (#"{"device":"\ud800"}"#, "surrogate"),
+      (#"{"device":"d","operations":[{"id":"1"}]}"#, "needs"), ("[]", "byte 0"),
+      (#"{"device":"d","operations":[{"id":"1","kind":"burn","type":"a","record":"b"}]}"#, "burn"),
+      (String(repeating: "[", count: 10_000), "byte 0"),
+      (#"{"device":"d","operations":\#(String(repeating: "[", count: 100))"#, "byte"), ("{}", "device"),
+    ])
+  func malformed(body: String, hint: String) async throws {
+    try await ServerUnderTest().run { call in
+      let reply = try await call(.post, sync, body)
+      #expect(reply.status == 400)
+      #expect(try reply.code() == "malformed")
+      #expect(reply.text.contains(hint), "\(reply.text)")
+    }
+  }
+
+  @Test("a cursor of no server is 400 badCursor, in a body and in an address")
+  func badCursor() async throws {
+    try await ServerUnderTest().run { call in
+      let posted = try await call(.post, sync, request(cursor: "nonsense"))
+      #expect(posted.status == 400)
+      #expect(try posted.code() == "badCursor")
+      let got = try await call(.get, "/v1/spaces/hut/changes?cursor=nonsense")
+      #expect(got.status == 400)
+      #expect(try got.code() == "badCursor")
+    }
+  }
+
+  @Test("too many operations are 413, an app too old is 422 updateRequired, equal ids are 400")
+  func limits() async throws {
+    let rules = AuthorityRules(operationLimit: 2, minimumSchemaVersion: 1)
+    try await ServerUnderTest(rules: rules).run { call in
+      let many = try await call(.post, sync, request((1...3).map(insert)))
+      #expect(many.status == 413)
+      #expect(try many.code() == "tooManyOperations")
+      let old = try await call(.post, sync, #"{"device":"d","schema":0}"#)
+      #expect(old.status == 422)
+      #expect(try old.code() == "updateRequired")
+      #expect(try await call(.post, sync, request([insert(1), insert(1)])).status == 400)
+      #expect(try await call(.get, "/v1/spaces/hut/changes").status == 200)
+    }
+  }
+
+  @Test(
+    "parameters of the wrong kind are 400",
+    arguments: [
+      "limit=0", "limit=-1", "limit=x", "limit=99999999999999999999", "children=yes", "container=%zz",
+    ])
+  func parameters(query: String) async throws {
+    try await ServerUnderTest().run { call in
+      let reply = try await call(.get, "/v1/spaces/hut/changes?\(query)")
+      #expect(reply.status == 400)
+    }
+  }
+}
