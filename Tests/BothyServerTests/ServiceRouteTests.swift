@@ -67,7 +67,9 @@ struct ServiceRouteTests {
       let document = try await call(.get, "/openapi.json").json()
       #expect(document["openapi"] == "3.1.0")
       let paths = try #require(document["paths"]?.objectValue)
-      for path in ["sync", "records/{type}/{id}", "changes", "containers/{path}", "digest", "events"] {
+      for path in [
+        "sync", "query", "count", "records/{type}/{id}", "changes", "containers/{path}", "digest", "events",
+      ] {
         #expect(paths["/v1/spaces/{space}/\(path)"] != nil, "\(path)")
       }
       var references: Set<String> = []

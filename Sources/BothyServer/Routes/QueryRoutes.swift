@@ -1,7 +1,48 @@
 import BothyStore
 import BothySync
+import HTTPTypes
 
-/// Routes for queries, which come as a Query document.
+/// Queries, which come as the Query document that tools and stores use too.
 extension ServerParts {
-  func queryRoutes() -> [Route] { [] }
+  func queryRoutes() -> [Route] {
+    [
+      Route(
+        method: .post, pattern: "/v1/spaces/{space}/query", operation: "query",
+        summary: "The live records that a query selects, in its order, at most as many as a page holds.",
+        body: .init(schema: "Query"),
+        answers: [.init(status: 200, about: "The records.", schema: "Records")], problems: [422],
+        handle: query),
+      Route(
+        method: .post, pattern: "/v1/spaces/{space}/count", operation: "count",
+        summary: "The number of live records that a query selects, whatever its limit.",
+        body: .init(schema: "Query"),
+        answers: [.init(status: 200, about: "The number.", schema: "Count")], problems: [422],
+        handle: count),
+    ]
+  }
+
+  private func query(_ call: Call) async throws -> Answer {
+    let query = try queryDocument(call)
+    let records = try await authority.query(space: call.space, principal: call.principal, query)
+    return Answer.object { writer in
+      writer.key("records")
+      writer.beginArray()
+      for record in records { record.write(to: &writer) }
+      writer.endArray()
+    }
+  }
+
+  private func count(_ call: Call) async throws -> Answer {
+    let query = try queryDocument(call)
+    let count = try await authority.count(space: call.space, principal: call.principal, query)
+    return Answer.object { writer in
+      writer.key("count")
+      writer.value(count)
+    }
+  }
+
+  private func queryDocument(_ call: Call) throws -> RecordQuery {
+    let document = try call.parseBody { try JSONValue(parsing: $0) }
+    return try RecordQuery(json: document, schema: authority.rules.schema)
+  }
 }

@@ -2,10 +2,112 @@ import BothyStore
 
 /// The SQL of a query over a ledger's records, whose fields are one JSON document.
 enum LedgerQuery {
+  /// The records of the query, in its order.
+  ///
   /// Parameter 1 is the space; the returned arguments follow from parameter 2 on.
   static func select(
     _ query: RecordQuery, schema: Schema?, columns: String
-  ) throws -> (sql: String, arguments: [FieldValue]) {
-    throw StoreError(.invalidQuery, "Queries are not built yet.")
+  ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
+    let (compiler, query) = try compiler(query, schema)
+    var select = try rows(query, compiler, columns)
+    select += try compiler.order(query)
+    select += compiler.limit(query)
+    return (select.sql, select.arguments)
+  }
+
+  /// Their number, with no regard to the limit.
+  static func count(
+    _ query: RecordQuery, schema: Schema?
+  ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
+    let (compiler, query) = try compiler(query, schema)
+    let count = try rows(query, compiler, "count(*)")
+    return (count.sql, count.arguments)
+  }
+
+  private static func rows(
+    _ query: RecordQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
+  ) throws(StoreError) -> SQLFragment {
+    let filter = try compiler.filter(query)
+    return SQLFragment(
+      "SELECT \(columns) FROM record WHERE space = ?1 AND type = ? AND deleted = 0 AND (\(filter.sql))",
+      [.text(query.type)] + filter.arguments)
+  }
+
+  private static func compiler(
+    _ query: RecordQuery, _ schema: Schema?
+  ) throws(StoreError) -> (QueryCompiler<DocumentColumns>, RecordQuery) {
+    let columns = DocumentColumns(version: "CAST(position AS TEXT)")
+    guard let schema else {
+      var query = query
+      query.include = []
+      return (QueryCompiler(try GuessedFields.schema(for: query), columns), query)
+    }
+    guard let type = schema[query.type] else {
+      throw StoreError(.unknownType, "The server's schema has no type '\(query.type)'.")
+    }
+    return (QueryCompiler(type, columns), query)
+  }
+}
+
+/// The fields that a query names, with the kinds that its values suggest: for a server that has no schema.
+private struct GuessedFields {
+  private var kinds: [String: FieldKind] = [:]
+
+  /// Throws `StoreError` `.unknownField` for a name that no field can have; names become part of the SQL.
+  static func schema(for query: RecordQuery) throws(StoreError) -> TypeSchema {
+    var guessed = GuessedFields()
+    guessed.visit(query.filter, depth: 0)
+    for key in query.order { guessed.note(key.field, nil) }
+    for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
+      throw StoreError(.unknownField, "'\(name)' is no field's name: letters, digits and underscores are.")
+    }
+    return TypeSchema(
+      query.type,
+      fields: guessed.kinds.sorted { $0.key < $1.key }.map { FieldSchema($0.key, $0.value, optional: true) })
+  }
+
+  private static func isFieldName(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
+      }
+  }
+
+  /// Deeper than a query may be is left for the check to refuse.
+  private mutating func visit(_ predicate: Predicate, depth: Int) {
+    guard depth <= Predicate.maximumDepth else { return }
+    switch predicate {
+    case .all, .none, .matches: break
+    case .compare(let field, _, let value): note(field, value)
+    case .oneOf(let field, let values):
+      note(field, nil)
+      for value in values { note(field, value) }
+    case .contains(let field, _, _), .beginsWith(let field, _, _): note(field, .text(""))
+    case .includes(let field, _): note(field, .json("[]"))
+    case .near(let field, let centre, _): note(field, .coordinate(centre))
+    case .inside(let field, _): note(field, .coordinate(Coordinate(latitude: 0, longitude: 0)))
+    case .and(let parts), .or(let parts): for part in parts { visit(part, depth: depth + 1) }
+    case .not(let part): visit(part, depth: depth + 1)
+    }
+  }
+
+  /// A value tells the kind; without one the field counts as text until a value comes.
+  private mutating func note(_ field: String, _ value: FieldValue?) {
+    guard !["id", "container", "version"].contains(field) else { return }
+    let kind: FieldKind? =
+      switch value {
+      case nil, .null: nil
+      case .bool: .bool
+      case .int, .double: .double
+      case .text: .text
+      case .date: .date
+      case .data: .data
+      case .coordinate: .coordinate
+      case .json, .list: .json
+      }
+    kinds[field] = kind ?? kinds[field] ?? .text
   }
 }

@@ -15,7 +15,10 @@ public final class SQLiteLedger: Ledger {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
       configuration.maximumReaderCount = 4
-      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -32768") }
+      configuration.prepareDatabase { database in
+        try database.execute(sql: "PRAGMA cache_size = -32768")
+        QueryFunctions.install(in: database)
+      }
       let pool = try DatabasePool(path: path, configuration: configuration)
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       database = pool
@@ -27,7 +30,9 @@ public final class SQLiteLedger: Ledger {
 
   /// A ledger in memory, for tests.
   public init() throws {
-    let queue = try DatabaseQueue()
+    var configuration = Configuration()
+    configuration.prepareDatabase { QueryFunctions.install(in: $0) }
+    let queue = try DatabaseQueue(configuration: configuration)
     database = queue
     try queue.write(Self.install)
   }

@@ -125,7 +125,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   }
 
   func count(_ query: RecordQuery, schema: Schema?) throws -> Int {
-    let (sql, arguments) = try LedgerQuery.select(query, schema: schema, columns: "count(*)")
+    let (sql, arguments) = try LedgerQuery.count(query, schema: schema)
     let select = try prepared(sql, arguments)
     defer { select.reset() }
     return try select.step() ? Int(select.int(at: 0)) : 0

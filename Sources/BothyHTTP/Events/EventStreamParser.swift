@@ -1,0 +1,86 @@
+/// Takes a stream of server-sent events apart, as the HTML standard says (section 9.2.6). Pure.
+///
+/// Bytes may come cut anywhere, inside a line end or a character too.
+public struct EventStreamParser: Sendable {
+  public struct Event: Sendable, Hashable {
+    /// `message` when the stream does not say.
+    public var name: String
+    public var data: String
+    /// The last id the stream gave, of this event or one before.
+    public var id: String
+  }
+
+  /// A line may have this many bytes; the rest of a longer one is dropped, so that a stream can't fill memory.
+  public static let lineLimit = 1 << 20
+
+  /// The reconnection time that the stream asks for, in milliseconds.
+  public private(set) var retry: Int?
+  /// The id to send as `Last-Event-ID` when connecting again.
+  public private(set) var lastEventID = ""
+
+  private var line: [UInt8] = []
+  private var isFirstLine = true
+  private var lastWasReturn = false
+  private var name = ""
+  private var data = ""
+  private var hasData = false
+  private var pendingID = ""
+
+  public init() {}
+
+  /// The events that these bytes complete.
+  public mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
+    var events: [Event] = []
+    for byte in bytes {
+      let endsPair = lastWasReturn && byte == 0x0A
+      lastWasReturn = byte == 0x0D
+      if endsPair { continue }
+      if byte == 0x0A || byte == 0x0D {
+        if let event = endLine() { events.append(event) }
+      } else if line.count < Self.lineLimit {
+        line.append(byte)
+      }
+    }
+    return events
+  }
+
+  private mutating func endLine() -> Event? {
+    defer { line.removeAll(keepingCapacity: true) }
+    if isFirstLine {
+      isFirstLine = false
+      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+    }
+    guard !line.isEmpty else { return dispatch() }
+    guard line[0] != UInt8(ascii: ":") else { return nil }
+    let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+    var value = line[colon...].dropFirst()
+    if value.first == 0x20 { value = value.dropFirst() }
+    field(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
+    return nil
+  }
+
+  private mutating func field(_ field: String, _ value: String) {
+    switch field {
+    case "event": name = value
+    case "data":
+      if hasData { data += "\n" }
+      data += value
+      hasData = true
+    case "id": if !value.utf8.contains(0) { pendingID = value }
+    case "retry":
+      if !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) { retry = Int(value) ?? retry }
+    default: break
+    }
+  }
+
+  private mutating func dispatch() -> Event? {
+    lastEventID = pendingID
+    defer {
+      name = ""
+      data = ""
+      hasData = false
+    }
+    guard hasData, data.utf8.count < Self.lineLimit * 4 else { return nil }
+    return Event(name: name.isEmpty ? "message" : name, data: data, id: lastEventID)
+  }
+}

@@ -1,0 +1,170 @@
+public import BothyStore
+public import BothySync
+import Foundation
+import HTTPTypes
+
+/// Bothy's own server over HTTP: one space, one principal.
+public struct BothyRemote: RemoteStorage {
+  private let base: String
+  private let transport: any HTTPTransport
+  private let tokens: TokenSource
+  private let timeout: Duration
+
+  /// - Parameters:
+  ///   - url: The server's address, `https://example.org`, with a path if it lives below one.
+  ///   - space: The space's name.
+  ///   - transport: The network stack.
+  ///   - timeout: How long one request may take.
+  ///   - token: Gives the token to send, or nil for none. It is kept; the provider is asked again, once for all
+  ///     waiting requests, when the server answers 401, and only the refused request is sent again.
+  public init(
+    url: String, space: String, transport: any HTTPTransport, timeout: Duration = .seconds(60),
+    token: @escaping @Sendable () async throws -> String? = { nil }
+  ) {
+    let root = url.hasSuffix("/") ? String(url.dropLast()) : url
+    base = "\(root)/v1/spaces/\(Self.encoded(space))"
+    self.transport = transport
+    self.timeout = timeout
+    tokens = TokenSource(token)
+  }
+
+  public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    let response = try await send(.post, "/sync", body: request.encoded())
+    return try Self.parsed { try SyncResponse(decoding: response.body) }
+  }
+
+  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    let response = try await send(.post, "/query", body: Array(query.json.canonicalText.utf8))
+    return try Self.parsed {
+      var records: [ServerRecord] = []
+      try JSONReader.read(response.body) { reader in
+        try reader.object { name, reader in
+          guard name == "records" else { return try reader.skip() }
+          try reader.array { records.append(try ServerRecord(from: &$0)) }
+        }
+      }
+      return records
+    }
+  }
+
+  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    let response = try await send(.post, "/count", body: Array(query.json.canonicalText.utf8))
+    return try Self.parsed {
+      guard let count = try JSONValue(parsing: response.body)["count"]?.intValue else {
+        throw JSONError(reason: "the answer needs 'count'", offset: 0)
+      }
+      return Int(clamping: count)
+    }
+  }
+
+  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    let container = Self.encoded(scope.container)
+    let query = scope == .space ? "" : "?container=\(container)&children=\(scope.includesChildren)"
+    let response = try await send(.get, "/digest" + query)
+    return try Self.parsed { try JSONReader.read(response.body) { try ScopeDigest(from: &$0) } }
+  }
+
+  public func hints() -> AsyncThrowingStream<Void, any Error> {
+    let (hints, continuation) = AsyncThrowingStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let task = Task {
+      do {
+        try await listen { continuation.yield() }
+        continuation.finish()
+      } catch {
+        continuation.finish(throwing: error)
+      }
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return hints
+  }
+
+  /// Calls `body` for each hint until the server ends the stream.
+  private func listen(_ body: () -> Void) async throws {
+    let stream = try await authorized { headers throws(RemoteError) in
+      var headers = headers
+      headers[.accept] = "text/event-stream"
+      let request = TransportRequest(.get, base + "/events", headers: headers, timeout: timeout)
+      let stream = try await transport.open(request)
+      return (stream, stream.status)
+    }
+    if let error = RemoteError(status: stream.status, message: "The event stream was refused.") {
+      throw error
+    }
+    var parser = EventStreamParser()
+    for try await bytes in stream.body {
+      for event in parser.feed(bytes) where event.name == "news" { body() }
+    }
+  }
+}
+
+extension BothyRemote {
+  private func send(
+    _ method: HTTPRequest.Method, _ path: String, body: [UInt8] = []
+  ) async throws(RemoteError) -> TransportResponse {
+    let response = try await authorized { headers throws(RemoteError) in
+      var headers = headers
+      headers[.accept] = "application/json"
+      if !body.isEmpty { headers[.contentType] = "application/json" }
+      let request = TransportRequest(method, base + path, headers: headers, body: body, timeout: timeout)
+      let response = try await transport.send(request)
+      return (response, response.status)
+    }
+    if let error = Self.problem(response) { throw error }
+    return response
+  }
+
+  /// Sends with the token; after a 401 once more, if there is another token by then.
+  private func authorized<Response: Sendable>(
+    _ send: (HTTPFields) async throws(RemoteError) -> (Response, status: Int)
+  ) async throws(RemoteError) -> Response {
+    let token = try await Self.credentials { try await tokens.token() }
+    let (response, status) = try await send(Self.fields(token))
+    guard status == 401 else { return response }
+    let other = try await Self.credentials { try await tokens.token(insteadOf: token) }
+    guard let other, other != token else { return response }
+    return try await send(Self.fields(other)).0
+  }
+
+  private static func credentials(
+    _ body: () async throws -> String?
+  ) async throws(RemoteError) -> String? {
+    do {
+      return try await body()
+    } catch let error as RemoteError {
+      throw error
+    } catch is CancellationError {
+      throw .cancelled
+    } catch {
+      throw RemoteError(.unauthenticated, "There is no token: \(error).", code: "noToken")
+    }
+  }
+
+  private static func fields(_ token: String?) -> HTTPFields {
+    guard let token else { return [:] }
+    return [.authorization: "Bearer \(token)"]
+  }
+
+  private static func encoded(_ name: String) -> String {
+    let unreserved = CharacterSet(
+      charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    return name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? name
+  }
+
+  /// The error that an answer is; nil for one that is none.
+  static func problem(_ response: TransportResponse) -> RemoteError? {
+    let error = (try? JSONValue(parsing: response.body))?["error"]  // a gateway's page has no JSON
+    return RemoteError(
+      status: response.status,
+      message: error?["message"]?.stringValue ?? "The server answered \(response.status).",
+      retryAfter: response.headers[.retryAfter].flatMap(Double.init), code: error?["code"]?.stringValue)
+  }
+
+  private static func parsed<Value>(_ parse: () throws -> Value) throws(RemoteError) -> Value {
+    do {
+      return try parse()
+    } catch {
+      throw RemoteError(.serverError, "The server's answer can't be read. \(error)", code: "badAnswer")
+    }
+  }
+}

@@ -1,0 +1,107 @@
+#if !canImport(Darwin)
+  import AsyncHTTPClient
+  public import BothySync
+  import HTTPTypes
+  import NIOCore
+  import NIOHTTP1
+  import NIOHTTPCompression
+
+  /// Sends requests with AsyncHTTPClient, keeping connections: the transport on Linux.
+  ///
+  /// Redirects are not followed: a token is sent to nobody but the address that was configured.
+  public final class AsyncHTTPClientTransport: HTTPTransport {
+    private let client: HTTPClient
+    private let bodyLimit: Int
+
+    /// - Parameters:
+    ///   - compression: Whether answers may be compressed on the way. Not worth it on one machine.
+    ///   - bodyLimit: The most bytes of an answer, uncompressed.
+    public init(compression: Bool = true, bodyLimit: Int = 64 << 20) {
+      self.bodyLimit = bodyLimit
+      var configuration = HTTPClient.Configuration()
+      configuration.redirectConfiguration = .disallow
+      configuration.timeout.connect = .seconds(10)
+      // A refused connection is an answer: when to try again is for the engine to say.
+      configuration.connectionPool.retryConnectionEstablishment = false
+      configuration.decompression = compression ? .enabled(limit: .size(bodyLimit)) : .disabled
+      client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// The client closes its connections on its own time; nobody waits for it, and its failure changes nothing.
+    deinit { client.shutdown { _ in } }
+
+    public func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
+      do {
+        let response = try await client.execute(
+          Self.request(request), deadline: .now() + Self.amount(request.timeout))
+        let body = try await response.body.collect(upTo: bodyLimit)
+        return TransportResponse(
+          status: Int(response.status.code), headers: Self.fields(response),
+          body: Array(body.readableBytesView))
+      } catch {
+        throw Self.remoteError(error, bodyLimit)
+      }
+    }
+
+    public func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
+      do {
+        let response = try await client.execute(Self.request(request), timeout: .hours(24 * 365))
+        let limit = bodyLimit
+        let (body, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+        let task = Task {
+          do {
+            for try await piece in response.body { continuation.yield(Array(piece.readableBytesView)) }
+            continuation.finish()
+          } catch {
+            continuation.finish(throwing: Self.remoteError(error, limit))
+          }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return TransportStream(
+          status: Int(response.status.code), headers: Self.fields(response), body: body)
+      } catch {
+        throw Self.remoteError(error, bodyLimit)
+      }
+    }
+
+    private static func request(_ request: TransportRequest) -> HTTPClientRequest {
+      var made = HTTPClientRequest(url: request.url)
+      made.method = .init(rawValue: request.method.rawValue)
+      for field in request.headers { made.headers.add(name: field.name.rawName, value: field.value) }
+      if !request.body.isEmpty { made.body = .bytes(ByteBuffer(bytes: request.body)) }
+      return made
+    }
+
+    private static func fields(_ response: HTTPClientResponse) -> HTTPFields {
+      var fields = HTTPFields()
+      for (name, value) in response.headers {
+        if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+      }
+      return fields
+    }
+
+    private static func amount(_ duration: Duration) -> TimeAmount {
+      .milliseconds(Int64(duration / .milliseconds(1)))
+    }
+
+    /// Whatever goes wrong below HTTP is the network's, except a cancelled task and a body over the limit.
+    private static func remoteError(_ error: any Error, _ limit: Int) -> RemoteError {
+      if let known = error as? RemoteError { return known }
+      if error is CancellationError || Task.isCancelled { return .cancelled }
+      if error is NIOTooManyBytesError { return .tooLarge(limit) }
+      guard let failure = error as? HTTPClientError else {
+        return RemoteError(.unreachable, "No answer came: \(error).", code: "network")
+      }
+      switch failure {
+      case .cancelled: return .cancelled
+      case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
+        .getConnectionFromPoolTimeout:
+        return RemoteError(.unreachable, "No answer came in time.", code: "timeout")
+      case .invalidURL, .emptyHost, .emptyScheme:
+        return RemoteError(.rejected, "The server's address is no URL.", code: "badAddress")
+      default:
+        return RemoteError(.unreachable, "No answer came: \(failure.shortDescription).", code: "network")
+      }
+    }
+  }
+#endif

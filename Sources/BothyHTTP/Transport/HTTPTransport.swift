@@ -1,0 +1,71 @@
+public import BothySync
+public import HTTPTypes
+
+/// The seam to a network stack: sends one request, brings back one answer.
+///
+/// Every method may be called from any task and stops soon after its task is cancelled. A status is never an
+/// error here; no answer at all is `RemoteError` of the class `.unreachable`.
+public protocol HTTPTransport: Sendable {
+  /// Sends a request and reads the whole answer. Throws also when the answer is larger than the transport takes.
+  func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse
+
+  /// Sends a request and returns as soon as the head of the answer is there; the body follows piece by piece.
+  /// The request's timeout does not apply; a transport has one of its own for connecting.
+  func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream
+}
+
+/// One request, complete.
+public struct TransportRequest: Sendable, Hashable {
+  public var method: HTTPRequest.Method
+  public var url: String
+  public var headers: HTTPFields
+  public var body: [UInt8]
+  public var timeout: Duration
+
+  public init(
+    _ method: HTTPRequest.Method, _ url: String, headers: HTTPFields = [:], body: [UInt8] = [],
+    timeout: Duration = .seconds(60)
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.timeout = timeout
+  }
+}
+
+/// One answer, complete and uncompressed.
+public struct TransportResponse: Sendable, Hashable {
+  public var status: Int
+  public var headers: HTTPFields
+  public var body: [UInt8]
+
+  public init(status: Int, headers: HTTPFields = [:], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+}
+
+/// An answer whose body is still coming.
+public struct TransportStream: Sendable {
+  public var status: Int
+  public var headers: HTTPFields
+  /// Ends with the answer; throws `RemoteError` when the connection is lost.
+  public var body: AsyncThrowingStream<[UInt8], any Error>
+
+  public init(status: Int, headers: HTTPFields, body: AsyncThrowingStream<[UInt8], any Error>) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+}
+
+extension RemoteError {
+  static let cancelled = RemoteError(.unreachable, "The request was cancelled.", code: "cancelled")
+
+  static func tooLarge(_ limit: Int) -> RemoteError {
+    RemoteError(
+      .rejected, "The answer is larger than the \(limit) bytes this device takes.", code: "answerTooLarge")
+  }
+}

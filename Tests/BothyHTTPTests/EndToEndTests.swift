@@ -1,0 +1,196 @@
+import BothyHTTP
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@Suite("Client and server over a socket", .timeLimit(.minutes(1)))
+struct EndToEndTests {
+  private static let tokens = """
+    [{"token":"a-token","principal":"ann","spaces":["hut"]},
+     {"token":"b-token","principal":"bob","spaces":["hut","other"]}]
+    """
+
+  private func insert(_ id: String, _ value: Int64 = 1) -> Operation {
+    Operation(
+      id: "insert-\(id)", kind: .insert, record: RecordID(type: "Todo", id: id), fields: ["n": .int(value)])
+  }
+
+  @Test("two principals exchange records, and the later of two edits is a conflict")
+  func exchange() async throws {
+    try await RunningServer.run(tokens: Self.tokens) { server in
+      let ann = server.remote(token: "a-token")
+      let bob = server.remote(token: "b-token")
+      let pushed = try await ann.exchange(
+        SyncRequest(device: "a", operations: [insert("1"), insert("2", 5)]))
+      #expect(pushed.outcomes.count == 2)
+      let pulled = try await bob.exchange(SyncRequest(device: "b", pulls: [.init(.space)]))
+      #expect(pulled.pages[0].changes.map(\.owner) == ["ann", "ann"])
+      let record = RecordID(type: "Todo", id: "1")
+      let first = Operation(id: "u1", kind: .update, record: record, base: "1", fields: ["n": 7])
+      let second = Operation(id: "u2", kind: .update, record: record, base: "1", fields: ["n": 8])
+      _ = try await bob.exchange(SyncRequest(device: "b", operations: [first]))
+      let late = try await ann.exchange(SyncRequest(device: "a", operations: [second]))
+      guard case .conflict(let current?) = late.outcomes[0].verdict else {
+        Issue.record("\(late.outcomes)")
+        return
+      }
+      #expect(current.version == "3")
+      let query = RecordQuery("Todo", where: .compare(field: "n", .greater, 6))
+      #expect(try await ann.query(query).map(\.id.id) == ["1"])
+      #expect(try await ann.count(RecordQuery("Todo")) == 2)
+      let digest = try await bob.digest(.space)
+      #expect(digest.count == 2)
+      #expect(try await bob.digest(PullScope(container: "Todo")).digest == digest.digest)
+    }
+  }
+
+  @Test("a wrong token is unauthenticated, another's space forbidden, a bad cursor rejected by its code")
+  func refusals() async throws {
+    try await RunningServer.run(tokens: Self.tokens) { server in
+      let request = SyncRequest(device: "a", pulls: [.init(.space)])
+      for token in [nil, "x"] {
+        let error = await #expect(throws: RemoteError.self) {
+          try await server.remote(token: token).exchange(request)
+        }
+        #expect(error?.errorClass == .unauthenticated)
+        #expect(error?.status == 401)
+      }
+      let error = await #expect(throws: RemoteError.self) {
+        try await server.remote("other", token: "a-token").exchange(request)
+      }
+      #expect(error?.errorClass == .forbidden)
+      let bad = SyncRequest(device: "a", pulls: [.init(.space, cursor: "x")])
+      let refused = await #expect(throws: RemoteError.self) {
+        try await server.remote(token: "a-token").exchange(bad)
+      }
+      #expect(refused?.errorClass == .rejected)
+      #expect(refused?.code == "badCursor")
+    }
+  }
+
+  @Test("a token that has run out is renewed once for all, and only the refused requests are sent again")
+  func renewal() async throws {
+    try await RunningServer.run(tokens: Self.tokens) { server in
+      let asked = Mutex(0)
+      let remote = BothyRemote(
+        url: server.url + "/", space: "hut", transport: AsyncHTTPClientTransport()
+      ) {
+        asked.withLock { asked in
+          asked += 1
+          return asked == 1 ? "old" : "a-token"
+        }
+      }
+      await withTaskGroup(of: Bool.self) { group in
+        for number in 0..<8 {
+          group.addTask {
+            let request = SyncRequest(device: "a\(number)", pulls: [.init(.space)])
+            return (try? await remote.exchange(request)) != nil  // a failure shows as false
+          }
+        }
+        for await succeeded in group { #expect(succeeded) }
+      }
+      #expect(asked.withLock { $0 } == 2)
+    }
+  }
+
+  @Test("a hint arrives after another's write, and the stream ends when the server stops")
+  func hints() async throws {
+    try await RunningServer.run { server in
+      let remote = server.remote()
+      var hints = remote.hints().makeAsyncIterator()
+      let gauge = "bothy_event_streams 1"
+      while !server.server.metrics.prometheusText.contains(gauge) { await Task.yield() }
+      _ = try await server.remote().exchange(SyncRequest(device: "a", operations: [insert("1")]))
+      let hint: Void? = try await hints.next()
+      #expect(hint != nil)
+      await server.group.triggerGracefulShutdown()
+      while try await hints.next() != nil {}
+    }
+  }
+
+  @Test("a body over the limit is refused, and the connection goes on")
+  func tooLarge() async throws {
+    try await RunningServer.run(limits: .init(bodySize: 100_000)) { server in
+      let transport = AsyncHTTPClientTransport()
+      let remote = BothyRemote(url: server.url, space: "hut", transport: transport)
+      let long = Operation(
+        id: "1", kind: .insert, record: RecordID(type: "T", id: "1"),
+        fields: ["a": .string(String(repeating: "x", count: 1_000_000))])
+      let error = await #expect(throws: RemoteError.self) {
+        try await remote.exchange(SyncRequest(device: "d", operations: [long]))
+      }
+      #expect(error?.status == 413)
+      let digest = try await remote.digest(.space)
+      #expect(digest.count == 0)
+    }
+  }
+
+  @Test("conditional requests and compressed answers work over the wire")
+  func wire() async throws {
+    try await RunningServer.run { server in
+      _ = try await server.remote().exchange(
+        SyncRequest(device: "a", operations: (0..<100).map { insert("\($0)") }))
+      let transport = AsyncHTTPClientTransport(compression: true)
+      let address = server.url + "/v1/spaces/hut/containers/Todo"
+      let first = try await transport.send(TransportRequest(.get, address))
+      let tag = try #require(first.headers[.eTag])
+      let again = try await transport.send(TransportRequest(.get, address, headers: [.ifNoneMatch: tag]))
+      #expect(again.status == 304)
+      #expect(again.body.isEmpty)
+      let page = try await transport.send(TransportRequest(.get, server.url + "/v1/spaces/hut/changes"))
+      #expect(page.headers[.contentEncoding] == "gzip")
+      #expect(try JSONValue(parsing: page.body)["changes"]?.arrayValue?.count == 100)
+      let small = AsyncHTTPClientTransport(compression: false, bodyLimit: 1000)
+      let error = await #expect(throws: RemoteError.self) {
+        try await small.send(TransportRequest(.get, server.url + "/v1/spaces/hut/changes"))
+      }
+      #expect(error?.code == "answerTooLarge")
+    }
+  }
+
+  @Test("nobody at the address, no name and no URL are told apart from refusals")
+  func unreachable() async throws {
+    let request = SyncRequest(device: "a")
+    for (url, expected) in [
+      ("http://127.0.0.1:1", RemoteError.Class.unreachable), ("http://nowhere.invalid", .unreachable),
+      ("nonsense", .rejected),
+    ] {
+      let remote = BothyRemote(
+        url: url, space: "hut", transport: AsyncHTTPClientTransport(), timeout: .seconds(5))
+      let error = await #expect(throws: RemoteError.self) { try await remote.exchange(request) }
+      #expect(error?.errorClass == expected, "\(url): \(String(describing: error))")
+    }
+  }
+
+  @Test("a cancelled request ends at once as cancelled")
+  func cancellation() async throws {
+    try await RunningServer.run { server in
+      let remote = server.remote()
+      let task = Task { () -> RemoteError? in
+        do {
+          for try await _ in remote.hints() {}
+          return nil
+        } catch {
+          return error as? RemoteError
+        }
+      }
+      while !server.server.metrics.prometheusText.contains("bothy_event_streams 1") { await Task.yield() }
+      task.cancel()
+      _ = await task.value
+      let cancelled = Task { () -> RemoteError? in
+        withUnsafeCurrentTask { $0?.cancel() }
+        do {
+          _ = try await remote.exchange(SyncRequest(device: "a"))
+          return nil
+        } catch {
+          return error as? RemoteError
+        }
+      }
+      #expect(await cancelled.value?.code == "cancelled")
+    }
+  }
+}

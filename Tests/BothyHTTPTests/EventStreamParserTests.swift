@@ -1,0 +1,33 @@
+import BothyHTTP
+import Testing
+
+@Suite("Server-sent events")
+struct EventStreamParserTests {
+  private let text =
+    "\u{FEFF}: comment\r\nretry: 500\rid: 7\nevent: news\ndata: a\ndata:  b\n\n"
+    + "data\n\nid\n: x\n\nevent: lost\n\nunknown: y\nretry: 5x\ndata:ü\r\n\r\n"
+
+  @Test("fields, comments, line ends and ids are read as the standard says, wherever the bytes are cut")
+  func cuts() {
+    for size in 1...text.utf8.count {
+      var parser = EventStreamParser()
+      var events: [EventStreamParser.Event] = []
+      var rest = Array(text.utf8)[...]
+      while !rest.isEmpty {
+        events += parser.feed(rest.prefix(size))
+        rest = rest.dropFirst(size)
+      }
+      #expect(events.map(\.data) == ["a\n b", "", "ü"], "cut every \(size)")
+      #expect(events.map(\.name) == ["news", "message", "message"])
+      #expect(events.map(\.id) == ["7", "7", ""])
+      #expect(parser.retry == 500)
+    }
+  }
+
+  @Test("an event without its empty line is not told")
+  func incomplete() {
+    var parser = EventStreamParser()
+    #expect(parser.feed(Array("data: a\n".utf8)).isEmpty)
+    #expect(parser.feed(Array("\n".utf8)).count == 1)
+  }
+}

@@ -1,0 +1,44 @@
+import BothyHTTP
+import BothyServer
+import BothySync
+import HTTPTypes
+import Logging
+import ServiceLifecycle
+
+/// A server on a real socket of this machine for as long as `body` runs; stopped gracefully after it.
+struct RunningServer: Sendable {
+  let url: String
+  let group: ServiceGroup
+  let server: BothyServer
+
+  static func run(
+    tokens: String? = nil, limits: ServerConfiguration.Limits = .init(), ledger: (any Ledger)? = nil,
+    _ body: @escaping @Sendable (RunningServer) async throws -> Void
+  ) async throws {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    let server = BothyServer(
+      ServerConfiguration(
+        port: 0, ledger: try ledger ?? SQLiteLedger(), tokens: try tokens.map { try TokenTable(json: $0) },
+        limits: limits, logger: logger))
+    let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { try await group.run() }
+      let url = try await server.ready().url
+      do {
+        try await body(RunningServer(url: url, group: group, server: server))
+      } catch {
+        await group.triggerGracefulShutdown()
+        throw error
+      }
+      await group.triggerGracefulShutdown()
+      try await tasks.waitForAll()
+    }
+  }
+
+  func remote(_ space: String = "hut", token: String? = nil) -> BothyRemote {
+    BothyRemote(
+      url: url, space: space, transport: AsyncHTTPClientTransport(compression: false), timeout: .seconds(20),
+      token: { token })
+  }
+}

@@ -1,0 +1,67 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("Queries")
+struct QueryRouteTests {
+  private func fill(_ call: Caller) async throws {
+    for number in 1...5 {
+      let fields = #"{"n":\#(number),"title":"t\#(number % 2)","at":{"lat":\#(number),"lon":0}}"#
+      _ = try await call(
+        .put, "/v1/spaces/hut/records/Todo/\(number)",
+        #"{"container":"c\#(number % 2)","fields":\#(fields)}"#)
+    }
+    _ = try await call(.delete, "/v1/spaces/hut/records/Todo/5", nil, [.ifMatch: "*"])
+    _ = try await call(.put, "/v1/spaces/other/records/Todo/9", #"{"fields":{"n":9}}"#)
+  }
+
+  @Test(
+    "a query selects live records of its type and space, with and without a schema",
+    arguments: [
+      (#"{"type":"Todo"}"#, ["1", "2", "3", "4"]),
+      (#"{"type":"Todo","order":["-n"],"limit":2,"offset":1}"#, ["3", "2"]),
+      (#"{"type":"Todo","where":{"field":"n","op":">","value":2}}"#, ["3", "4"]),
+      (#"{"type":"Todo","where":{"field":"title","op":"=","value":"t1"},"container":"c1"}"#, ["1", "3"]),
+      (#"{"type":"Todo","where":{"field":"id","op":"in","value":["1","4","9"]}}"#, ["1", "4"]),
+      (#"{"type":"Todo","where":{"field":"version","op":"=","value":"2"}}"#, ["2"]),
+      (#"{"type":"Todo","where":{"near":{"field":"at","lat":2,"lon":0,"metres":1000}}}"#, ["2"]),
+      (#"{"type":"Other"}"#, []),
+    ])
+  func select(document: String, expected: [String]) async throws {
+    let schema = try Schema(
+      json: """
+        {"version":1,"types":[{"name":"Other","fields":[]},{"name":"Todo","fields":[
+        {"name":"n","type":"int"},{"name":"title","type":"string","optional":true},
+        {"name":"at","type":"coordinate","optional":true}]}]}
+        """)
+    for rules in [AuthorityRules(), AuthorityRules(schema: schema)] {
+      try await ServerUnderTest(rules: rules).run { call in
+        try await fill(call)
+        let reply = try await call(.post, "/v1/spaces/hut/query", document)
+        #expect(reply.status == 200, "\(reply.text)")
+        let ids = try reply.json()["records"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
+        #expect(ids == expected)
+        let count = try await call(.post, "/v1/spaces/hut/count", document)
+        if !document.contains("limit") { #expect(try count.json()["count"] == .int(Int64(expected.count))) }
+      }
+    }
+  }
+
+  @Test(
+    "a document that is no query is 422, text that is no JSON 400",
+    arguments: [
+      ("[]", 422), ("{}", 422), (#"{"type":"T","where":{"field":"a","op":"~","value":1}}"#, 422),
+      (#"{"type":"T","limit":-1}"#, 422), (#"{"type":"T","where":{"matches":"x"}}"#, 422), ("{", 400),
+      (#"{"type":"T","order":["a') --"]}"#, 422), (#"{"type":"T","order":["a\"'"]}"#, 422),
+      (#"{"type":"T","where":{"field":"a'b","op":"=","value":1}}"#, 422),
+    ])
+  func malformed(document: String, status: Int) async throws {
+    try await ServerUnderTest().run { call in
+      let reply = try await call(.post, "/v1/spaces/hut/query", document)
+      #expect(reply.status == status, "\(reply.text)")
+      #expect(try await call(.post, "/v1/spaces/hut/count", document).status == status)
+    }
+  }
+}
