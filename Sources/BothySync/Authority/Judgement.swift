@@ -52,7 +52,8 @@ struct Judgement {
     guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
     var fields = try record.fields.members()
-    for (name, value) in operation.fields { fields[name] = value.isNull ? nil : value }
+    fields.merge(operation.fields) { $1 }
+    fields = fields.filter { !$0.value.isNull }
     let document = FieldsDocument(fields)
     if document == record.fields { return .unchanged(record) }
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
