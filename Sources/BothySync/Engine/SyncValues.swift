@@ -32,4 +32,10 @@ enum SyncValues {
     insert.bind(value, at: 2)
     try insert.run()
   }
+
+  static func remove(_ key: String, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement("DELETE FROM bothy_sync WHERE key = ?", in: transaction.database)
+    delete.bind(key, at: 1)
+    try delete.run()
+  }
 }

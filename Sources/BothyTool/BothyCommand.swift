@@ -1,0 +1,50 @@
+import ArgumentParser
+
+/// The command line: its commands, and how a failure of any of them ends the process.
+@main
+struct BothyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bothy",
+    abstract: "Keeps records in a local file and in agreement with a server you host.",
+    discussion: """
+      See it work:        bothy demo
+      Run a server:       bothy serve --port 8080
+      Make a database:    bothy db create notes.bothy --schema schema.json --server http://localhost:8080 --space home
+      Write and read:     bothy db put notes.bothy Note '{"title":"Milk"}'
+                          bothy db query notes.bothy Note --where "title CONTAINS 'il'"
+      Agree with others:  bothy sync notes.bothy
+
+      Every command takes --json: one JSON document on standard output. Logs and progress go to standard error.
+      Exit status: 0 done, 1 failed (the reason is on standard error), 64 wrong usage.
+      BOTHY_NOW sets the clock: an RFC 3339 time, or an offset such as +7d1s or -2h.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      DemoCommand.self, ServeCommand.self, DatabaseCommand.self, SyncCommand.self, StatusCommand.self,
+      OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
+      DigestCommand.self, DoctorCommand.self, CompletionsCommand.self, DebugCommand.self,
+    ])
+
+  static func main() async {
+    do {
+      Logs.start()
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      end(with: error)
+    }
+  }
+
+  /// Prints the reason and ends the process. What the argument parser throws keeps the parser's own text and
+  /// status; everything else is one sentence and status 1.
+  private static func end(with error: any Error) -> Never {
+    let isParsers = exitCode(for: error) != .failure || error is ExitCode
+    guard !isParsers else { exit(withError: error) }
+    Standard.note("bothy: \(Reason(error).sentence)")
+    exit(withError: ExitCode.failure)
+  }
+}

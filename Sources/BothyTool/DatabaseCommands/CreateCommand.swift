@@ -1,0 +1,93 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+import Foundation
+
+/// `bothy db create`: a new database file, or an existing one brought to a newer schema.
+struct CreateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create",
+    abstract: "Makes a database file with a schema, or brings an existing one to it.",
+    discussion: """
+      The schema is a JSON file:
+        {"version":1,"types":[{"name":"Note","fields":[{"name":"title","type":"string"},
+          {"name":"due","type":"date","optional":true,"indexed":true}]}]}
+      Types of fields: bool, int, double, string, date, uuid, data, coordinate, json, blob, reference, references.
+      Server, space and token are kept in the file, which only its owner may read.
+
+      Example:  bothy db create notes.bothy --schema schema.json --server http://localhost:8080 --space home
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Option(help: ArgumentHelp("The schema, a JSON file, or - for standard input.", valueName: "file"), completion: .file())
+  var schema: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let schema = try Schema(json: Standard.read(schema))
+    let clock = try ToolClock()
+    let isNew = try PrivateFile.create(at: database.path)
+    do {
+      let store = try SyncedStore(
+        at: database.path, schema: schema, remote: NoRemote(), clock: SyncClock(now: { clock.now() }))
+      let stored = isNew ? nil : try RemoteAddress.stored(at: database.path)
+      let address = try database.remote.address(over: stored)
+      if let address, address != stored { try store.remember(address) }
+      let device = store.device
+      try store.store.close()
+      try report(schema, address, device: device, isNew: isNew)
+    } catch {
+      if isNew { PrivateFile.remove(database.path) }
+      throw error
+    }
+  }
+
+  private func report(_ schema: Schema, _ address: RemoteAddress?, device: String, isNew: Bool) throws {
+    try output.print {
+      let types = schema.types.map(\.name).joined(separator: ", ")
+      let server = address.map { ", synced with \($0)" } ?? ", with no server"
+      return "\(isNew ? "Made" : "Updated") \(database.path): \(types)\(server)."
+    } json: { writer in
+      writer.member("database", database.path)
+      writer.member("created", isNew)
+      writer.member("device", device)
+      writer.member("schemaVersion", schema.version)
+      writer.key("types")
+      writer.beginArray()
+      for type in schema.types { writer.value(type.name) }
+      writer.endArray()
+      writer.member("server", address?.url)
+      writer.member("space", address?.space)
+    }
+  }
+}
+
+/// Files that only their owner may read: databases hold tokens and people's data.
+enum PrivateFile {
+  /// Makes an empty file of mode 0600. False, and nothing done, when there is one already.
+  static func create(at path: String) throws -> Bool {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      return true
+    }
+    switch errno {
+    case EEXIST: return false
+    case EACCES, EPERM, EROFS:
+      throw StoreError(.readOnly, "\(path) can't be made: its folder may not be written. Choose another folder.")
+    case ENOENT, ENOTDIR:
+      throw StoreError(.cannotOpen, "\(path) can't be made: its folder does not exist. Make the folder first.")
+    case ENOSPC:
+      throw StoreError(.diskFull, "The disk is full, so \(path) was not made. Free some space and try again.")
+    case let code:
+      throw StoreError(.cannotOpen, "\(path) can't be made: \(String(cString: strerror(code))). Choose another path.")
+    }
+  }
+
+  /// Removes a database with what SQLite keeps beside it.
+  static func remove(_ path: String) {
+    for suffix in ["", "-wal", "-shm", "-signals"] {
+      try? FileManager.default.removeItem(atPath: path + suffix)  // most are not there
+    }
+  }
+}

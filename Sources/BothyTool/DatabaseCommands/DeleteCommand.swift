@@ -1,0 +1,42 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db delete`: deletes a record here, and on the server at the next sync.
+struct DeleteCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Deletes a record; the server is told at the next sync.",
+    discussion: """
+      References to it follow their delete rules. Fails with status 1 when there is no such record.
+
+      Example:  bothy db delete notes.bothy Note 0197f3c2-…
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The type of the record.") var type: String
+  @Argument(help: "The id of the record.") var id: String
+  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: SavePolicy?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
+      _ = try session.type(type)
+      let record = RecordID(type: type, id: id)
+      if save != .networkOnly && save != .networkThenCache {
+        guard try session.store.store.record(record) != nil else {
+          throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
+        }
+      }
+      let receipt = try await session.store.delete(record, options: RequestOptions(savePolicy: save))
+      if save == .cacheThenNetwork, session.address != nil { try await session.settle(receipt) }
+      let state = try session.store.state(of: record).name
+      try output.print { "\(record) is deleted (\(state))." } json: { writer in
+        writer.member("id", id)
+        writer.member("deleted", true)
+        writer.member("state", state)
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db export`: records as a file that `db import` reads back.
+struct ExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Prints records as JSON lines, JSON or CSV, in a form that import reads back.",
+    discussion: """
+      Reads page by page, in bounded memory. --json is --format json.
+
+      Example:  bothy db export notes.bothy Note > notes.jsonl
+                bothy db export notes.bothy Note --format csv --where "done = false"
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var query: QueryOptions
+  @Option(help: "jsonl, json or csv.") var format: ExportFormat?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let type = try session.type(query.type)
+      let pages = session.store.store.records(try query.query())
+      switch format ?? (output.json ? .json : .jsonl) {
+      case .jsonl: try await jsonLines(pages, session)
+      case .json: try await json(pages, session)
+      case .csv: try await csv(pages, type)
+      }
+    }
+  }
+
+  private func jsonLines(_ pages: RecordPages<Record>, _ session: Session) async throws {
+    for try await record in pages {
+      var writer = JSONWriter(reserving: 512)
+      let shown = try ShownRecord(record, in: session.store)
+      writer.object { shown.write(to: &$0) }
+      try Standard.write(writer.bytes + [UInt8(ascii: "\n")])
+    }
+  }
+
+  private func json(_ pages: RecordPages<Record>, _ session: Session) async throws {
+    var opening = "{\"records\":["
+    for try await record in pages {
+      var writer = JSONWriter(reserving: 512)
+      let shown = try ShownRecord(record, in: session.store)
+      writer.object { shown.write(to: &$0) }
+      try Standard.write(Array(opening.utf8) + writer.bytes)
+      opening = ",\n"
+    }
+    try Standard.write(opening == ",\n" ? "]}" : opening + "]}")
+  }
+
+  private func csv(_ pages: RecordPages<Record>, _ type: TypeSchema) async throws {
+    let names = type.fields.map(\.name)
+    try Standard.write((["id", "container"] + names).map(Self.cell).joined(separator: ","))
+    for try await record in pages {
+      let cells = [record.id, record.container].map(Self.cell) + names.map { Self.cell(record[$0]) }
+      try Standard.write(cells.joined(separator: ","))
+    }
+  }
+
+  private static func cell(_ value: FieldValue) -> String {
+    switch value {
+    case .null: ""
+    case .coordinate(let place): "\"\(place.latitude),\(place.longitude)\""
+    default: cell(value.shown)
+    }
+  }
+
+  /// Quoted where RFC 4180 asks for it; empty text is quoted, to tell it from null.
+  private static func cell(_ text: String) -> String {
+    let needsQuotes = text.isEmpty || text.contains { $0 == "," || $0 == "\"" || $0.isNewline }
+    return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
+  }
+}
+
+enum ExportFormat: String, CaseIterable, ExpressibleByArgument { case jsonl, json, csv }

@@ -1,0 +1,40 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db get`: one record by id.
+struct GetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Prints one record.",
+    discussion: """
+      Fails with status 1 when there is none.
+
+      Example:  bothy db get notes.bothy Note 0197f3c2-… --fetch networkElseCache --json
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The type of the record.") var type: String
+  @Argument(help: "The id of the record.") var id: String
+  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let schema = try session.type(type)
+      let query = RecordQuery(type, where: .compare(field: "id", .equal, .text(id)))
+      let policy = session.fetchPolicy(fetch)
+      let found = try await session.store.fetch(query, options: RequestOptions(fetchPolicy: policy)).values.first
+      guard let found else { throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.") }
+      let shown = try ShownRecord(found, in: session.store)
+      try output.print { shown.text(schema) } json: { shown.write(to: &$0) }
+    }
+  }
+}
+
+extension Session {
+  /// The policy asked for, else the configured one; without a server the local file answers.
+  func fetchPolicy(_ asked: FetchPolicy?) -> FetchPolicy {
+    asked ?? (address == nil ? .cacheOnly : store.configuration.fetchPolicy)
+  }
+}

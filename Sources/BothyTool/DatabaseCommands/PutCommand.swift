@@ -1,0 +1,60 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db put`: inserts a record or updates some of its fields.
+struct PutCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "put",
+    abstract: "Inserts a record, or updates the given fields of one that exists.",
+    discussion: """
+      The record is a JSON object of fields, with 'id' to name an existing record; null clears a field.
+      Dates are RFC 3339 text or milliseconds since 1970.
+
+      Example:  bothy db put notes.bothy Note '{"title":"Milk","due":"2026-12-01"}'
+                bothy db put notes.bothy Note '{"id":"0197…","due":null}' --save networkOnly
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The type of the record.") var type: String
+  @Argument(help: ArgumentHelp("The record; - reads it from standard input.", valueName: "json")) var record: String
+  @Option(help: ArgumentHelp("Where the write goes first; by default it waits here for the next sync.", valueName: "policy"))
+  var save: SavePolicy?
+  @Option(help: ArgumentHelp("The container of a new record.", valueName: "path")) var container: String?
+  @Flag(help: "Hold the change back from syncing.") var draft = false
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
+      let reader = RecordReader(type: try session.type(type), container: container)
+      let record = try reader.record(parsing: record == "-" ? Standard.read("-") : Array(record.utf8)).record
+      let receipt = try await session.store.save(record, options: RequestOptions(savePolicy: save, isDraft: draft))
+      if save == .cacheThenNetwork, !draft, session.address != nil { try await session.settle(receipt) }
+      let state = try session.store.state(of: record.recordID).name
+      let version = try session.version(of: record.recordID, receipt)
+      try output.print {
+        "\(record.recordID) is \(state)\(version.map { ", version \($0)" } ?? "")."
+      } json: { writer in
+        writer.member("id", record.id)
+        writer.member("state", state)
+        writer.member("version", version)
+      }
+    }
+  }
+}
+
+extension Session {
+  /// Waits for the server's word. Without a network the write stays pending, which is no failure.
+  func settle(_ receipt: SaveReceipt) async throws {
+    do { _ = try await receipt.outcome() } catch let error as SyncError where error.code == .unreachable {
+      Standard.note("The server can't be reached; the change is kept here and sent by the next sync.")
+    }
+  }
+
+  func version(of id: RecordID, _ receipt: SaveReceipt) throws -> String? {
+    if let version = try store.store.record(id)?.version { return version }
+    guard case .accepted(let version) = receipt.state, !version.isEmpty else { return nil }
+    return version
+  }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db query`: the records that fit a condition, in order.
+struct QueryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "query",
+    abstract: "Prints the records that fit a condition.",
+    discussion: """
+      Conditions compare fields: =, !=, <, <=, >, >=, IN (…), CONTAINS, BEGINSWITH, IS NULL, INCLUDES,
+      MATCHES 'full text', location WITHIN metres OF lat,lon; joined by AND, OR, NOT and brackets.
+
+      Example:  bothy db query notes.bothy Note --where "done = false AND due < 2026-12-01" --order -due --limit 10
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var query: QueryOptions
+  @Option(parsing: .unconditional, help: ArgumentHelp("Fields to sort by; - before one turns it round: -due,title.", valueName: "fields"))
+  var order = ""
+  @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("Leave out so many at the start.", valueName: "n")) var offset = 0
+  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard limit ?? 0 >= 0, offset >= 0 else { throw ValidationError("--limit and --offset are not negative.") }
+  }
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let type = try session.type(query.type)
+      let asked = try query.query(order: order, limit: limit, offset: offset)
+      let policy = session.fetchPolicy(fetch)
+      let result = try await session.store.fetch(asked, options: RequestOptions(fetchPolicy: policy))
+      let records = try ShownRecord.all(result.values, in: session.store)
+      try output.print {
+        ShownRecord.table(records, type)
+      } json: { writer in
+        writer.list("records", records) { $1.write(to: &$0) }
+        writer.member("origin", result.origin.rawValue)
+        writer.member("complete", result.isComplete)
+        writer.member("age", result.age.map { $0 / .seconds(1) })
+      }
+    }
+  }
+}
+
+/// `bothy db count`: how many records fit a condition.
+struct CountCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "count",
+    abstract: "Prints how many records fit a condition.",
+    discussion: "Example:  bothy db count notes.bothy Note --where \"done = true\"")
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var query: QueryOptions
+  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      _ = try session.type(query.type)
+      let options = RequestOptions(fetchPolicy: fetch ?? .cacheOnly)
+      let count = try await session.store.count(query.query(), options: options)
+      try output.print { "\(count)" } json: { $0.member("count", count) }
+    }
+  }
+}

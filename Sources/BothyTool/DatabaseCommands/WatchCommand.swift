@@ -1,0 +1,41 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db watch`: the answer to a query, each time it changes.
+struct WatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Prints the answer to a query now and after each change of it, by any process.",
+    discussion: """
+      With --json one document a line. Ends at Ctrl-C, or after --count answers.
+
+      Example:  bothy db watch notes.bothy Note --where "done = false" --json
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var query: QueryOptions
+  @Option(help: ArgumentHelp("Fields to sort by: -due,title.", valueName: "fields")) var order = ""
+  @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("End after so many answers.", valueName: "n")) var count: Int?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let type = try session.type(query.type)
+      let answers = session.store.store.values(of: try query.query(order: order, limit: limit))
+      let (store, output, count) = (session.store, output, count)
+      try await Interrupts.running {
+        var seen = 0
+        for try await records in answers {
+          let shown = try ShownRecord.all(records, in: store)
+          try output.print { ShownRecord.table(shown, type) + "\n" } json: { writer in
+            writer.list("records", shown) { $1.write(to: &$0) }
+          }
+          seen += 1
+          if seen == count { return }
+        }
+      }
+    }
+  }
+}

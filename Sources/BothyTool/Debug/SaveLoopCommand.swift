@@ -1,0 +1,48 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy debug save-loop`: saves and syncs until it is killed, saying which saves were acknowledged.
+///
+/// Prints `saved ID VALUE` when a save is durable, `deleted ID` likewise, and `synced SENT` after each sync: lines
+/// that are written before the next step begins, so that whoever kills the process knows what must be there.
+struct SaveLoopCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "save-loop", abstract: "Saves and syncs until killed.", shouldDisplay: false)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument var type: String
+  @Option(help: "The integer field that is written.") var field = "n"
+  @Option(help: "Sync after so many saves; 0 never syncs.") var syncEvery = 5
+  @Option(help: "End after so many saves; by default never.") var count = Int.max
+  @Option(help: "Start numbers at.") var start: Int64 = 0
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      _ = try session.type(type)
+      var last: RecordID?
+      var saves = 0
+      while saves < count {
+        saves += 1
+        let number = start + Int64(saves)
+        if let known = last, saves.isMultiple(of: 3) {
+          try await session.store.save(Record(type, id: known.id, [field: .int(number)]))
+          try Standard.write("saved \(known.id) \(number)")
+        } else if let known = last, saves.isMultiple(of: 7) {
+          try await session.store.delete(known)
+          try Standard.write("deleted \(known.id)")
+          last = nil
+        } else {
+          let record = Record(type, [field: .int(number)])
+          try await session.store.save(record)
+          last = record.recordID
+          try Standard.write("saved \(record.id) \(number)")
+        }
+        if syncEvery > 0, saves.isMultiple(of: syncEvery) {
+          let report = await session.store.sync()
+          try Standard.write("synced \(report.pushed) \(report.skipped?.name ?? "complete")")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+import Foundation
+
+/// `bothy demo`: the main job, told step by step, on a real server and two real database files.
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Shows two devices that write offline, meet conflicts, come back and agree.",
+    discussion: """
+      Starts a server on a free port of this machine and two devices with a database file each, in a temporary
+      folder that is removed at the end. Ends with status 0 only if both devices and the server hold the same.
+      Input: a GeoJSON file, by default a map tile of this project's fixtures where they are at hand, else places
+      that it makes itself.
+
+      Example:  bothy demo --features places.geojson
+      """)
+
+  @Option(help: ArgumentHelp("The places to work on, a GeoJSON file.", valueName: "file"), completion: .file())
+  var features: String?
+  @Option(help: ArgumentHelp("Keep the files in this folder.", valueName: "folder"), completion: .directory)
+  var keep: String?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let input = try DemoInput.load(features)
+    let folder = keep ?? NSTemporaryDirectory() + "bothy-demo-\(UUIDv7.make())"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer {
+      if keep == nil { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder may stay
+    }
+    let narrator = Narrator(quiet: output.json)
+    let ending = try await DemoStory(input: input, folder: folder, narrator: narrator).tell()
+    if output.json {
+      try output.print { "" } json: { writer in
+        ending.write(to: &writer)
+        writer.member("seconds", narrator.seconds)
+        writer.member("source", input.source)
+        writer.member("features", input.features.count)
+        writer.list("steps", narrator.steps) { writer, step in
+          writer.member("title", step.title)
+          writer.member("seconds", step.seconds)
+        }
+      }
+    }
+    guard ending.isAgreed else {
+      throw ToolError("The devices and the server do not agree. Run it again with --keep and look at the files.")
+    }
+  }
+}

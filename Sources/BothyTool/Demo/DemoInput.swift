@@ -1,0 +1,58 @@
+import BothyStore
+import Foundation
+
+/// The places that the demo works on.
+struct DemoInput: Sendable {
+  var features: [JSONValue]
+  /// Where they come from, for people.
+  var source: String
+
+  static let fixture = "../shared/fixtures/soundscape-tiles/16_18109_23965.json"
+
+  /// The features of `path`; of the project's fixture where it is at hand; else made ones.
+  static func load(_ path: String?) throws -> DemoInput {
+    guard let path = path ?? (FileManager.default.fileExists(atPath: fixture) ? fixture : nil) else {
+      return DemoInput(features: made(), source: "made for the demo")
+    }
+    let features = try FeatureReader.features(of: Standard.read(path))
+    guard features.count >= 8 else {
+      throw ToolError("\(path) has \(features.count) features; the demo needs 8 or more. Choose a larger file.")
+    }
+    return DemoInput(features: features, source: path)
+  }
+
+  /// 600 places on a grid, the same each time.
+  private static func made() -> [JSONValue] {
+    let kinds: [(String, String)] = [
+      ("amenity", "cafe"), ("amenity", "bench"), ("highway", "crossing"), ("tourism", "wilderness_hut"),
+      ("shop", "bakery"), ("natural", "spring"),
+    ]
+    return (0..<600).map { number in
+      let (type, value) = kinds[number % kinds.count]
+      let longitude = 10.70 + Double(number % 30) * 0.001
+      let latitude = 59.90 + Double(number / 30) * 0.001
+      return [
+        "type": "Feature", "id": .int(Int64(100_000 + number)), "feature_type": .string(type),
+        "feature_value": .string(value), "properties": ["name": .string("\(value) \(number)")],
+        "geometry": ["type": "Point", "coordinates": [.double(longitude), .double(latitude)]],
+      ]
+    }
+  }
+
+  /// What a place is. Names follow the later edit, notes of both sides are kept, visits add up.
+  static let schema = Schema(types: [
+    TypeSchema(
+      "Place",
+      fields: [
+        FieldSchema("name", .text, optional: true, indexed: true, merge: .latest),
+        FieldSchema("feature_type", .text, optional: true, indexed: true),
+        FieldSchema("feature_value", .text, optional: true),
+        FieldSchema("location", .coordinate, optional: true),
+        FieldSchema("geometry", .json, optional: true),
+        FieldSchema("properties", .json, optional: true),
+        FieldSchema("osm_ids", .json, optional: true),
+        FieldSchema("note", .text, optional: true, merge: .keepBoth),
+        FieldSchema("visits", .int, default: 0, merge: .counter),
+      ])
+  ])
+}

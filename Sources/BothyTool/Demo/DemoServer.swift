@@ -1,0 +1,62 @@
+import BothyServer
+import BothyStore
+import BothySync
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// The demo's server: real, on a loopback port, with its spaces in a file.
+struct DemoServer: Sendable {
+  let path: String
+
+  /// Serves while `body` runs, on `port` or, for 0, on a free one; then shuts down and closes the file.
+  func whileServing<Result>(
+    on port: Int = 0, _ body: (BothyServer.Address) async throws -> Result
+  ) async throws -> Result {
+    let ledger = try SQLiteLedger(at: path)
+    var logger = Logger(label: "bothy.server")
+    logger.logLevel = .error
+    let server = BothyServer(
+      ServerConfiguration(port: port, ledger: ledger, rules: AuthorityRules(schema: DemoInput.schema), logger: logger))
+    let services = ServiceGroup(
+      configuration: ServiceGroupConfiguration(services: [server], logger: logger))
+    let result = try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { try await services.run() }
+      let result = try await body(try await server.ready())
+      await services.triggerGracefulShutdown()
+      try await tasks.waitForAll()
+      return result
+    }
+    try ledger.close()
+    return result
+  }
+}
+
+/// One of the demo's devices: a database file that syncs over HTTP.
+struct DemoDevice: Sendable {
+  let name: String
+  let store: SyncedStore
+
+  init(_ name: String, folder: String, server: String) throws {
+    self.name = name
+    let address = RemoteAddress(url: server, space: "demo", token: nil)
+    let path = "\(folder)/\(name.lowercased()).bothy"
+    _ = try PrivateFile.create(at: path)
+    var configuration = SyncConfiguration()
+    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    store = try SyncedStore(
+      at: path, schema: DemoInput.schema, remote: RemoteConnection(to: address).remote,
+      configuration: configuration)
+    try store.remember(address)
+  }
+
+  func place(_ id: String) throws -> Record? { try store.store.record(RecordID(type: "Place", id: id)) }
+
+  func edit(_ id: String, _ fields: [String: FieldValue]) async throws {
+    try await store.save(Record("Place", id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
+  }
+
+  func delete(_ id: String) async throws {
+    try await store.delete(RecordID(type: "Place", id: id), options: RequestOptions(savePolicy: .cacheOnly))
+  }
+}

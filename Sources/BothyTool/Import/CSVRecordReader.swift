@@ -1,0 +1,69 @@
+import BothyStore
+
+/// Records from CSV: the first row names the fields, and `id` and `container` where they are given.
+final class CSVRecordReader {
+  private let rows: CSVReader
+  private let reader: RecordReader
+  private var header: [String]?
+
+  init(_ lines: LineReader, _ reader: RecordReader) {
+    rows = CSVReader(lines)
+    self.reader = reader
+  }
+
+  func next() throws -> Record? {
+    let header = try readHeader()
+    guard let cells = try rows.next() else { return nil }
+    if cells == [nil] { return try next() }
+    return try Located.at("Line \(rows.line)") {
+      guard cells.count == header.count else {
+        throw ToolError("The row has \(cells.count) cells, the header \(header.count). Quote cells that hold commas.")
+      }
+      return try record(header, cells)
+    }
+  }
+
+  private func readHeader() throws -> [String] {
+    if let header { return header }
+    guard let row = try rows.next() else { throw ToolError("The file is empty. The first row names the fields.") }
+    var names = row.map { $0 ?? "" }
+    if let first = names.first, first.hasPrefix("\u{FEFF}") { names[0] = String(first.dropFirst()) }
+    for name in names where name != "id" && name != "container" && reader.type[name] == nil {
+      let known = reader.type.fields.map(\.name).joined(separator: ", ")
+      throw StoreError(.unknownField, "\(reader.type.name) has no field '\(name)'. Known: id, container, \(known).")
+    }
+    header = names
+    return names
+  }
+
+  private func record(_ header: [String], _ cells: [String?]) throws -> Record {
+    var record = Record(reader.type.name, container: reader.container)
+    for (name, cell) in zip(header, cells) {
+      guard let cell else { continue }
+      if let field = reader.type[name] {
+        record[name] = try reader.value(Self.json(cell, field), of: name)
+      } else if name == "id" {
+        record.id = cell
+      } else if reader.container == nil {
+        record.container = cell
+      }
+    }
+    return record
+  }
+
+  /// A cell as the JSON that its field takes. Text that is no such JSON stays text, and the field's check says
+  /// what is wrong with it.
+  private static func json(_ cell: String, _ field: FieldSchema) -> JSONValue {
+    switch field.kind {
+    case .text, .uuid, .data, .reference: return .string(cell)
+    case .bool where ["true", "false"].contains(cell.lowercased()): return .bool(cell.lowercased() == "true")
+    case .coordinate:
+      let parts = cell.split(separator: ",").map { Double($0.filter { !$0.isWhitespace }) }
+      if parts.count == 2, let latitude = parts[0], let longitude = parts[1] {
+        return ["lat": .double(latitude), "lon": .double(longitude)]
+      }
+    default: break
+    }
+    return (try? JSONValue(parsing: cell)) ?? .string(cell)  // text where it is no JSON
+  }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import BothyStore
+
+/// The formats that records are read from.
+enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
+  case jsonl, json, csv, geojson
+
+  /// By the end of the name; JSON lines where it says nothing.
+  init(fileName: String) {
+    let ending = fileName.split(separator: ".").last.map { $0.lowercased() } ?? ""
+    self = ImportFormat(rawValue: ending) ?? (ending == "ndjson" ? .jsonl : .jsonl)
+  }
+
+  /// The records of a file. JSON lines and CSV are read line by line, the other two whole.
+  func source(_ path: String, _ reader: RecordReader) throws -> RecordSource {
+    switch self {
+    case .jsonl: return RecordSource(try JSONLinesReader(LineReader(path), reader).next)
+    case .csv: return RecordSource(try CSVRecordReader(LineReader(path), reader).next)
+    case .json: return RecordSource(try Self.elements(of: Standard.read(path), reader))
+    case .geojson:
+      let features = try FeatureReader.features(of: Standard.read(path))
+      return RecordSource(FeatureReader(records: reader).records(features))
+    }
+  }
+
+  private static func elements(of bytes: [UInt8], _ reader: RecordReader) throws -> [() throws -> Record] {
+    let document: JSONValue
+    do { document = try JSONValue(parsing: bytes) } catch {
+      throw ToolError("The file is not JSON. \(error) For one record a line use --format jsonl.")
+    }
+    let elements = document.arrayValue ?? document["records"]?.arrayValue
+    guard let elements else {
+      throw ToolError("The file must hold a JSON array of records. For one record a line use --format jsonl.")
+    }
+    return elements.enumerated().map { index, json in
+      { try Located.at("Record \(index + 1)") { try reader.record(json).record } }
+    }
+  }
+}
+
+/// Records one after another as an asynchronous sequence, made when asked for.
+struct RecordSource: AsyncSequence, AsyncIteratorProtocol {
+  private let make: () throws -> Record?
+
+  init(_ make: @escaping () throws -> Record?) { self.make = make }
+
+  init(_ makers: [() throws -> Record]) {
+    var rest = makers[...]
+    make = { try rest.popFirst()?() }
+  }
+
+  func makeAsyncIterator() -> RecordSource { self }
+
+  mutating func next() async throws -> Record? { try make() }
+}
+
+/// Says at which place of a file an error was found.
+enum Located {
+  static func at<Result>(_ place: @autoclosure () -> String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw ToolError("\(place()): \(Reason(error).sentence)") }
+  }
+}

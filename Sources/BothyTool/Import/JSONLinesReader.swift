@@ -1,0 +1,20 @@
+import BothyStore
+
+/// One JSON object a line; empty lines are skipped.
+struct JSONLinesReader {
+  private let lines: LineReader
+  private let reader: RecordReader
+
+  init(_ lines: LineReader, _ reader: RecordReader) {
+    self.lines = lines
+    self.reader = reader
+  }
+
+  func next() throws -> Record? {
+    while let line = try lines.next() {
+      if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
+      return try Located.at("Line \(lines.line)") { try reader.record(parsing: line).record }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// The lines of a file or of standard input, one at a time, in bounded memory.
+final class LineReader {
+  private let handle: FileHandle
+  private var buffer: [UInt8] = []
+  private var start = 0
+  private var isAtEnd = false
+  /// The number of the line that `next` gave last, from 1.
+  private(set) var line = 0
+
+  /// Throws `ToolError` when the file can't be read.
+  init(_ path: String) throws {
+    if path == "-" {
+      handle = .standardInput
+    } else {
+      guard FileManager.default.fileExists(atPath: path) else {
+        throw ToolError("There is no file at \(path). Check the path.")
+      }
+      guard let handle = FileHandle(forReadingAtPath: path) else {
+        throw ToolError("\(path) can't be read. Check that it is a file and may be read.")
+      }
+      self.handle = handle
+    }
+  }
+
+  /// The next line without its end; nil after the last.
+  func next() throws -> [UInt8]? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        return take(upTo: end, nextStart: end + 1)
+      }
+      if isAtEnd {
+        return start < buffer.count ? take(upTo: buffer.count, nextStart: buffer.count) : nil
+      }
+      buffer.removeFirst(start)
+      start = 0
+      searched = buffer.count
+      let chunk = try handle.read(upToCount: 1 << 16) ?? Data()
+      isAtEnd = chunk.isEmpty
+      buffer.append(contentsOf: chunk)
+    }
+  }
+
+  private func take(upTo end: Int, nextStart: Int) -> [UInt8] {
+    line += 1
+    var bytes = buffer[start..<end]
+    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    start = nextStart
+    return Array(bytes)
+  }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+import BothyStore
+
+/// The option of every command that says in which form results are printed.
+struct OutputOptions: ParsableArguments {
+  @Flag(name: .long, help: "Print JSON on standard output instead of text.")
+  var json = false
+
+  /// Prints one result: a JSON document on one line, or text.
+  func print(text: () throws -> String, json write: (inout JSONWriter) throws -> Void) throws {
+    guard json else { return try Standard.write(text()) }
+    var writer = JSONWriter()
+    try writer.object(write)
+    try Standard.write(writer.bytes + [UInt8(ascii: "\n")])
+  }
+}

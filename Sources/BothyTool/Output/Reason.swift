@@ -1,0 +1,54 @@
+import BothyStore
+import BothySync
+import Foundation
+
+/// Turns any error into what a person is told: what happened, and what to do about it.
+struct Reason {
+  let sentence: String
+
+  init(_ error: any Error) {
+    sentence =
+      switch error {
+      case let error as ToolError: error.message
+      case let error as StoreError: error.message
+      case let error as SyncError: Self.sentence(of: error)
+      case let error as RemoteError: error.message
+      case let error as CocoaError: Self.sentence(of: error)
+      default: "\(error)"
+      }
+  }
+
+  /// The error's message; a missing token and a missing network get their remedies.
+  private static func sentence(of error: SyncError) -> String {
+    let fields = error.rejection?.fields.map(\.message).joined(separator: " ")
+    let message = [error.message, fields].compactMap { $0 }.joined(separator: " ")
+    switch error.code {
+    case .authenticationRequired: return message + " " + authentication
+    case .unreachable: return message + " " + network
+    default: return message
+    }
+  }
+
+  static let authentication = "Give a valid token with --token, or store one with `bothy db create`."
+  static let network = "Start the server or check --server; what is pending is kept."
+
+  private static func sentence(of error: CocoaError) -> String {
+    let path = (error.userInfo[NSFilePathErrorKey] as? String) ?? "the file"
+    switch error.code {
+    case .fileReadNoSuchFile, .fileNoSuchFile: return "There is no file at \(path). Check the path."
+    case .fileReadNoPermission: return "\(path) may not be read. Check its permissions."
+    case .fileWriteNoPermission: return "\(path) may not be written. Check the permissions of its folder."
+    case .fileWriteOutOfSpace: return "The disk is full, so \(path) was not written. Free some space."
+    default: return error.localizedDescription
+    }
+  }
+}
+
+/// Why a command failed, in a sentence with a remedy. Ends the process with status 1.
+struct ToolError: Error, CustomStringConvertible {
+  let message: String
+
+  init(_ message: String) { self.message = message }
+
+  var description: String { message }
+}

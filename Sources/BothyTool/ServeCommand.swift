@@ -1,0 +1,92 @@
+import ArgumentParser
+import BothyServer
+import BothyStore
+import BothySync
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// `bothy serve`: the server, self-contained on one SQLite file.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serves spaces over HTTP from one SQLite file, until interrupted.",
+    discussion: """
+      Prints one line with its address when it is ready. Without --tokens everybody who can reach the address may
+      read and write every space, so keep it on this machine then. A tokens file:
+        [{"token":"a long random text","principal":"ada","spaces":["home"]}]
+      With --schema records are checked against it and its permissions hold. SIGINT and SIGTERM let requests that
+      are under way finish. The API describes itself at /openapi.json.
+
+      Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
+      """)
+
+  @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "n")) var port = 8080
+  @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
+  @Option(help: ArgumentHelp("The file that keeps all spaces.", valueName: "path"), completion: .file())
+  var database = "./bothy-server.sqlite"
+  @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
+  var schema: String?
+  @Option(help: ArgumentHelp("Who may enter which spaces.", valueName: "file"), completion: .file())
+  var tokens: String?
+  @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
+  }
+
+  func run() async throws {
+    let server = BothyServer(try serverConfiguration())
+    let signals = Interrupts.signals()
+    var group = ServiceGroupConfiguration(services: [server], logger: logger())
+    group.maximumGracefulShutdownDuration = .seconds(20)
+    let services = ServiceGroup(configuration: group)
+    let output = output
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask {
+        for await _ in signals { await services.triggerGracefulShutdown() }
+      }
+      tasks.addTask {
+        // A server that never becomes ready says why from its own task.
+        guard let address = try? await server.ready() else { return }
+        try output.print { "Serving on \(address.url)" } json: { $0.member("url", address.url) }
+      }
+      do { try await services.run() } catch { throw failure(error) }
+      tasks.cancelAll()
+    }
+  }
+
+  private func serverConfiguration() throws -> ServerConfiguration {
+    guard !database.contains("://") else {
+      throw ToolError(
+        "'\(database)' can't be served: this version keeps spaces in SQLite files only. Give the path of a file.")
+    }
+    var rules = AuthorityRules()
+    if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
+    let table = try tokens.map { path in
+      do { return try TokenTable(json: Standard.read(path)) } catch let error as JSONError {
+        throw ToolError(
+          "The tokens file \(path) can't be used. \(error) "
+            + "Write [{\"token\":\"…\",\"principal\":\"…\",\"spaces\":[\"…\"]}].")
+      }
+    }
+    let clock = try ToolClock()
+    _ = try PrivateFile.create(at: database)
+    return ServerConfiguration(
+      host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules, tokens: table,
+      logger: logger(), now: { clock.now() })
+  }
+
+  private func logger() -> Logger {
+    var logger = Logger(label: "bothy.server")
+    logger.logLevel = logLevel
+    return logger
+  }
+
+  private func failure(_ error: any Error) -> any Error {
+    let text = "\(error)"
+    guard text.contains("bind") || text.contains("EADDR") || text.contains("Address") else { return error }
+    return ToolError("The address \(host):\(port) can't be used (\(text)). Choose another --port, or 0 for any.")
+  }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import BothySync
+import Foundation
+
+/// Which server, space and token; each overrides what the database file remembers.
+struct RemoteOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The server's address, such as http://localhost:8080.", valueName: "url"))
+  var server: String?
+
+  @Option(help: ArgumentHelp("The space on the server.", valueName: "name"))
+  var space: String?
+
+  @Option(help: ArgumentHelp("The token that opens the space; BOTHY_TOKEN does the same.", valueName: "text"))
+  var token: String?
+
+  func validate() throws {
+    if let server { _ = try Self.checked(server) }
+    if let space, space.isEmpty { throw ValidationError("--space needs a name.") }
+  }
+
+  /// The address that these options and the stored one make together; nil when no server is known.
+  func address(over stored: RemoteAddress? = nil) throws -> RemoteAddress? {
+    guard let url = server ?? stored?.url else { return nil }
+    let environment = ProcessInfo.processInfo.environment["BOTHY_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
+    return RemoteAddress(
+      url: try Self.checked(url), space: space ?? stored?.space ?? "default",
+      token: token ?? environment ?? stored?.token)
+  }
+
+  private static func checked(_ text: String) throws -> String {
+    guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+      let host = url.host, !host.isEmpty
+    else { throw ValidationError("'\(text)' is no server address. Write it like http://localhost:8080.") }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+}
+
+/// The database that a command works on.
+struct DatabaseOptions: ParsableArguments {
+  @Argument(help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
+  var path: String
+
+  @OptionGroup(title: "Server") var remote: RemoteOptions
+}

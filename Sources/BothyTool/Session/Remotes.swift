@@ -1,0 +1,79 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+
+/// A database's server, or none: the place where the tool picks its remote and its network stack.
+struct RemoteConnection: Sendable {
+  let remote: any RemoteStorage
+  private let address: RemoteAddress?
+  private let transport: (any HTTPTransport)?
+
+  /// Makes no connection yet.
+  init(to address: RemoteAddress?) {
+    self.address = address
+    guard let address else {
+      (remote, transport) = (NoRemote(), nil)
+      return
+    }
+    let transport = Self.makeTransport()
+    self.transport = transport
+    let token = address.token
+    remote = NamedRemote(
+      address: address,
+      remote: BothyRemote(url: address.url, space: address.space, transport: transport, token: { token }))
+  }
+
+  /// Whether the server answers now; nil when there is none. One round trip of at most two seconds.
+  func isReachable() async -> Bool? {
+    guard let address, let transport else { return nil }
+    return await ServerHealth.check(url: address.url, transport: transport)
+  }
+
+  #if canImport(Darwin)
+    private static func makeTransport() -> any HTTPTransport { URLSessionTransport() }
+  #else
+    private static func makeTransport() -> any HTTPTransport { AsyncHTTPClientTransport() }
+  #endif
+}
+
+/// Says in each failure which server it was.
+private struct NamedRemote: RemoteStorage {
+  let address: RemoteAddress
+  let remote: any RemoteStorage
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    do { return try await remote.exchange(request) } catch { throw named(error) }
+  }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    do { return try await remote.query(query) } catch { throw named(error) }
+  }
+
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    do { return try await remote.count(query) } catch { throw named(error) }
+  }
+
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    do { return try await remote.digest(scope) } catch { throw named(error) }
+  }
+
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+
+  private func named(_ error: RemoteError) -> RemoteError {
+    var error = error
+    let verb = error.errorClass == .unreachable ? "can't be reached" : "says"
+    error.message = "The server \(address.url) \(verb): \(error.message)"
+    return error
+  }
+}
+
+/// Stands where a database has no server: everything is unreachable.
+struct NoRemote: RemoteStorage {
+  private static let error = RemoteError(.unreachable, "This database has no server; give one with --server.")
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw Self.error }
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { throw Self.error }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw Self.error }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.error }
+  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish(throwing: Self.error) } }
+}

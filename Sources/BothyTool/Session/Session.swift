@@ -1,0 +1,58 @@
+import BothyStore
+import BothySync
+import Foundation
+
+/// A database opened for one command: the synced store, and the server it knows.
+struct Session {
+  let store: SyncedStore
+  let address: RemoteAddress?
+  let connection: RemoteConnection
+  let clock: ToolClock
+
+  /// Opens an existing database, runs `body` and closes it. `configure` changes the policies first.
+  static func with<Result>(
+    _ options: DatabaseOptions, _ configure: (inout SyncConfiguration) -> Void = { _ in },
+    _ body: (Session) async throws -> Result
+  ) async throws -> Result {
+    let clock = try ToolClock()
+    let stored = try RemoteAddress.stored(at: options.path)
+    let address = try options.remote.address(over: stored)
+    var configuration = SyncConfiguration()
+    configure(&configuration)
+    let connection = RemoteConnection(to: address)
+    let store = try SyncedStore(
+      existing: options.path, remote: connection.remote, configuration: configuration,
+      clock: SyncClock(now: { clock.now() }))
+    return try await Session(store: store, address: address, connection: connection, clock: clock).run(body)
+  }
+
+  private func run<Result>(_ body: (Session) async throws -> Result) async throws -> Result {
+    do {
+      let result = try await body(self)
+      try store.store.close()
+      return result
+    } catch {
+      try? store.store.close()  // the first error is the one to tell
+      throw error
+    }
+  }
+
+  var remote: any RemoteStorage { connection.remote }
+
+  /// The declared type. Throws `StoreError` `.unknownType` naming those there are.
+  func type(_ name: String) throws -> TypeSchema {
+    guard let type = store.store.schema[name] else {
+      let known = store.store.schema.types.map(\.name).joined(separator: ", ")
+      throw StoreError(.unknownType, "\(store.store.path) has no type '\(name)'. Known: \(known).")
+    }
+    return type
+  }
+
+  /// Throws when the database has no server.
+  func requireServer() throws {
+    guard address == nil else { return }
+    throw ToolError(
+      "\(store.store.path) has no server. Give one with --server URL --space NAME, or store one: "
+        + "bothy db create DB --schema FILE --server URL --space NAME.")
+  }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy purge`: removes records from this device, not from the server.
+struct PurgeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "purge",
+    abstract: "Removes records from this device without telling the server; the next sync brings them back.",
+    discussion: """
+      Without a type all synced records go, without ids all of the type. Records with pending changes stay and are
+      listed, unless --including-pending, which loses those changes.
+
+      Example:  bothy purge notes.bothy Note
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The type of the records.") var type: String?
+  @Argument(help: "The ids of the records.") var ids: [String] = []
+  @Flag(help: "Lose the pending changes too.") var includingPending = false
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      if let type { _ = try session.type(type) }
+      let result = try session.store.purge(
+        type: type, ids: ids.isEmpty ? nil : ids, includingPending: includingPending)
+      try output.print {
+        let kept = result.kept.map { "Kept, because it is pending: \($0)" }
+        return (["Removed \(result.removed) records from this device."] + kept).joined(separator: "\n")
+      } json: { writer in
+        writer.member("removed", result.removed)
+        writer.list("kept", result.kept) { $0.members($1) }
+      }
+    }
+  }
+}
+
+/// `bothy reset`: empties this device's copy.
+struct ResetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reset",
+    abstract: "Removes all synced records from this device; the next sync brings everything again.",
+    discussion: """
+      Refuses while anything is pending, unless --discard-pending, which loses those changes.
+
+      Example:  bothy reset notes.bothy
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Flag(help: "Lose the pending changes.") var discardPending = false
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let pending = try session.store.pendingCounts().total
+      do { try session.store.reset(discardingPending: discardPending) } catch let error as SyncError
+        where error.code == .pendingChanges
+      { throw ToolError("\(error.message) `bothy sync` sends them; --discard-pending loses them.") }
+      try output.print { "Emptied; \(pending) pending changes were discarded." } json: { writer in
+        writer.member("reset", true)
+        writer.member("discarded", pending)
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy resolve`: decides about a change that is pending or was refused.
+struct ResolveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "resolve",
+    abstract: "Decides about a change that the server refused, or about any pending one.",
+    discussion: """
+      Example:  bothy resolve notes.bothy Note 0197f3c2-… --revert
+      """)
+
+  enum Choice: String, EnumerableFlag {
+    case retry, acceptLocal, revert, evict
+
+    static func help(for value: Choice) -> ArgumentHelp? {
+      switch value {
+      case .retry: "Send it again at the next sync."
+      case .acceptLocal: "Keep what is here and stop sending it."
+      case .revert: "Undo it: the record becomes what the server has."
+      case .evict: "Remove the record from this device only."
+      }
+    }
+
+    static func name(for value: Choice) -> NameSpecification {
+      value == .acceptLocal ? .customLong("accept-local") : .long
+    }
+
+    var resolution: Resolution {
+      switch self {
+      case .retry: .retry
+      case .acceptLocal: .acceptLocal
+      case .revert: .revert
+      case .evict: .evict
+      }
+    }
+  }
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The type of the record.") var type: String
+  @Argument(help: "The id of the record.") var id: String
+  @Flag var choice: Choice
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      _ = try session.type(type)
+      let record = RecordID(type: type, id: id)
+      try session.store.resolve(record, choice.resolution)
+      let state = try session.store.state(of: record).name
+      try output.print { "\(record): \(choice.rawValue), now \(state)." } json: { writer in
+        writer.members(record)
+        writer.member("resolution", choice.rawValue)
+        writer.member("state", state)
+      }
+    }
+  }
+}

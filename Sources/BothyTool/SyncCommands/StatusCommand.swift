@@ -1,0 +1,58 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy status`: what waits, where each container stands, whether the server answers.
+struct StatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Prints how much is pending, how far each container was pulled, and whether the server answers.",
+    discussion: "Example:  bothy status notes.bothy --json")
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let counts = try session.store.pendingCounts()
+      let containers = try session.store.containers()
+      let reachable = await session.connection.isReachable()
+      try output.print {
+        text(counts, containers, session.address, reachable)
+      } json: { writer in
+        writer.object("pending") { writer in
+          writer.member("insert", counts.insert)
+          writer.member("update", counts.update)
+          writer.member("delete", counts.delete)
+        }
+        writer.member("inbox", counts.inbox)
+        writer.member("drafts", counts.held)
+        writer.list("containers", containers) { writer, container in
+          writer.member("container", container.scope.container)
+          writer.member("children", container.scope.includesChildren)
+          writer.member("cursor", container.cursor)
+          writer.member("complete", container.isComplete)
+          writer.member("pulledAt", container.pulledAt)
+        }
+        writer.member("reachable", reachable)
+      }
+    }
+  }
+
+  private func text(
+    _ counts: PendingCounts, _ containers: [ContainerStatus], _ address: RemoteAddress?, _ reachable: Bool?
+  ) -> String {
+    var lines = [
+      "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
+        + " (\(counts.inbox) refused, \(counts.held) drafts)"
+    ]
+    for container in containers {
+      let name = container.scope.container.isEmpty ? "everything" : container.scope.container
+      let when = container.pulledAt.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never completely"
+      lines.append("Pulled:  \(name), \(when)")
+    }
+    let state = reachable.map { $0 ? "answers" : "does not answer" }
+    lines.append("Server:  " + (address.map { "\($0) \(state ?? "was not asked")" } ?? "none"))
+    return lines.joined(separator: "\n")
+  }
+}
