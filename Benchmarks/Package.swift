@@ -1,0 +1,35 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The benchmarks, apart from the product: `scripts/bench` builds and runs them.
+///
+/// They use the library products only, never the umbrella with its macros, so swift-syntax is not built.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+  name: "bothy-benchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "bothy", path: ".."),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    .target(
+      name: "CFloor", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
+    .executableTarget(
+      name: "BothyBenchmarks",
+      dependencies: [
+        "CFloor",
+        .product(name: "BothyStore", package: "bothy"),
+        .product(name: "BothySync", package: "bothy"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

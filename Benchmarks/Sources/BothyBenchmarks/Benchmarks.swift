@@ -1,0 +1,112 @@
+import Foundation
+
+/// `scripts/bench`: runs the contenders and prints ratios, each with the bar it is held to.
+@main
+struct Benchmarks {
+  static func main() async {
+    do {
+      let options = try Options(CommandLine.arguments.dropFirst())
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-bench-\(getpid())").path
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      defer { removeFolder(folder) }
+      let missed = try await run(options, in: folder)
+      if missed > 0 && options.isStrict { exit(1) }
+    } catch {
+      FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run(_ options: Options, in folder: String) async throws -> Int {
+    var bars: [Bar] = []
+    if options.parts.contains("store") {
+      print(
+        """
+        \(options.rows) rows, median of \(options.repetitions) interleaved repetitions on fresh files.
+        The same for all: write-ahead log, synchronous = FULL, 8 MB page cache for a connection, UUIDv7 text ids,
+        dates as integer milliseconds, STRICT tables. C and Swift are hand-written on kept statements with one
+        connection; Bothy and GRDB run with a writer and a pool of readers, Bothy tells other processes too.
+        Times divided by C's:
+
+        """)
+      var run = StoreRun(rows: options.rows, repetitions: options.repetitions, folder: folder)
+      try run.run()
+      run.printTable(floor: .c)
+      print()
+      bars += run.bars
+    }
+    if options.parts.contains("curve") { try curve(options, in: folder) }
+    if options.parts.contains("observers") {
+      let ratio = try await ObserverRun(folder: folder, repetitions: options.repetitions).ratio(observers: 100)
+      bars.append(Bar(claim: "one write: with 100 observers / with none", measured: ratio, limit: 3))
+    }
+    Bar.print(bars)
+    return bars.count { !$0.holds }
+  }
+
+  /// Bothy's distance from hand-written Swift at sizes from 10^3 to 10^6 rows: a line that rises is a cost that
+  /// grows faster than SQLite's own.
+  private static func curve(_ options: Options, in folder: String) throws {
+    var runs: [StoreRun] = []
+    for rows in [1000, 10_000, 100_000, 1_000_000] where rows <= options.curveLimit {
+      let repetitions = rows < 100_000 ? max(5, options.repetitions) : max(1, min(3, options.repetitions))
+      var run = StoreRun([.c, .swift, .local, .synced], rows: rows, repetitions: repetitions, folder: folder)
+      try run.run()
+      runs.append(run)
+    }
+    for (contender, floor) in [(Contender.local, Contender.swift), (.synced, .c)] {
+      print("\(contender.rawValue) / \(floor.rawValue) by number of rows:\n")
+      let width = Workload.allCases.map(\.rawValue.count).max() ?? 0
+      print("".padded(width), runs.map { "\($0.data.items.count)".leftPadded(9) }.joined())
+      for workload in Workload.allCases {
+        let cells = runs.map { ($0.ratio(workload, contender, to: floor)?.short ?? "-").leftPadded(9) }
+        print(workload.rawValue.padded(width), cells.joined())
+      }
+      print()
+    }
+  }
+
+  private static func removeFolder(_ folder: String) {
+    try? FileManager.default.removeItem(atPath: folder)  // left for the system's own clean-up
+  }
+}
+
+/// The arguments of `scripts/bench`.
+struct Options {
+  var rows = 100_000
+  var repetitions = 5
+  var parts: Set<String> = ["store", "observers", "sync"]
+  var curveLimit = 1_000_000
+  var isStrict = false
+
+  init(_ arguments: some Sequence<String>) throws {
+    var iterator = arguments.makeIterator()
+    while let argument = iterator.next() {
+      switch argument {
+      case "--rows": rows = try Self.number(after: argument, &iterator)
+      case "--repetitions": repetitions = try Self.number(after: argument, &iterator)
+      case "--only": parts = [try Self.value(after: argument, &iterator)]
+      case "--curve": parts.insert("curve")
+      case "--curve-limit": curveLimit = try Self.number(after: argument, &iterator)
+      case "--quick":
+        rows = 20_000
+        repetitions = 3
+        curveLimit = 10_000
+      case "--strict": isStrict = true
+      default: throw BenchmarkError("unknown argument \(argument)")
+      }
+    }
+  }
+
+  private static func value(after argument: String, _ rest: inout some IteratorProtocol<String>) throws -> String {
+    guard let value = rest.next() else { throw BenchmarkError("\(argument) needs a value") }
+    return value
+  }
+
+  private static func number(after argument: String, _ rest: inout some IteratorProtocol<String>) throws -> Int {
+    guard let number = Int(try value(after: argument, &rest)), number > 0 else {
+      throw BenchmarkError("\(argument) needs a positive number")
+    }
+    return number
+  }
+}

@@ -1,0 +1,60 @@
+import BothySync
+import BothyStore
+
+/// Bothy's public calls. A store whose type is synced carries an outbox entry for each write, as it does in an
+/// app; nothing is sent.
+@inline(__always)
+func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
+  _ data: Dataset, _ path: String, _ type: Plain.Type, _ indexedType: Indexed.Type
+) throws -> Session {
+  let schema = Schema(types: [Plain.schema, Indexed.schema])
+  let synced = Plain.schema.isSynced ? try SyncedStore(at: path, schema: schema, remote: NoRemote()) : nil
+  let store = try synced?.store ?? Store(at: path, schema: schema)
+  let items = data.items.map(Plain.init)
+  let indexed = data.items.map(Indexed.init)
+  let singles = data.singles.map(Plain.init)
+  let updates = data.updates.map(Plain.init)
+  let shuffledIDs = data.shuffled.map(\.id)
+  let updateIDs = data.updates.map(\.id)
+  let deletions = data.deletions.map(\.id)
+  let filter = UntypedField("count") >= data.range.lowerBound && UntypedField("count") < data.range.upperBound
+  return Session(
+    insert: {
+      try store.write { transaction in for item in items { try transaction.insert(item) } }
+      return items.count
+    },
+    fillIndexed: {
+      try store.write { transaction in for item in indexed { try transaction.insert(item) } }
+      return indexed.count
+    },
+    insertEach: {
+      for item in singles { try store.write { try $0.insert(item) } }
+      return singles.count
+    },
+    readAll: { try store.fetch(Plain.self, ids: shuffledIDs).count },
+    readOne: { try updateIDs.reduce(0) { try store.fetch(Plain.self, id: $1) == nil ? $0 : $0 + 1 } },
+    scan: { try store.fetch(Query<Plain>()).count },
+    query: { try store.fetch(Query<Plain>().where(filter).order(Ordering("name"))).count },
+    queryIndexed: { try store.fetch(Query<Indexed>().where(filter).order(Ordering("name"))).count },
+    update: {
+      try store.write { transaction in for item in updates { try transaction.update(item) } }
+      return updates.count
+    },
+    delete: {
+      try store.write { transaction in
+        try deletions.reduce(0) { try transaction.delete(Plain.self, id: $1) ? $0 + 1 : $0 }
+      }
+    },
+    close: { try store.close() })
+}
+
+/// A server that is never there.
+struct NoRemote: RemoteStorage {
+  private var unreachable: RemoteError { RemoteError(.unreachable, "There is no server.") }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw unreachable }
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { throw unreachable }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw unreachable }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw unreachable }
+  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+}
