@@ -44,7 +44,7 @@ extension Store {
         select.bind(id, at: 1)
         defer { select.reset() }
         guard try select.step() else { return nil }
-        var decoder = FieldDecoder(row: select.pointer, from: 1, type: E.typeName)
+        var decoder = FieldDecoder(row: select.pointer, from: 1, type: table.schema.name)
         return try E(id: id, from: &decoder)
       }
     } catch { throw known(error) }

@@ -29,13 +29,18 @@ struct Benchmarks {
         Times divided by C's:
 
         """)
-      var run = StoreRun(rows: options.rows, repetitions: options.repetitions, folder: folder)
+      var run = StoreRun(
+        options.contenders, rows: options.rows, repetitions: options.repetitions, folder: folder)
       try run.run()
-      run.printTable(floor: .c)
+      run.printTable(floor: options.contenders.contains(.c) ? .c : options.contenders[0])
       print()
       bars += run.bars
     }
     if options.parts.contains("curve") { try curve(options, in: folder) }
+    if options.parts.contains("sync") {
+      bars += try await SyncRun(rows: options.rows, repetitions: options.repetitions, folder: folder).bars()
+    }
+    if options.parts.contains("memory") { bars.append(try await MemoryRun(rows: 1_000_000, folder: folder).bar()) }
     if options.parts.contains("observers") {
       let ratio = try await ObserverRun(folder: folder, repetitions: options.repetitions).ratio(observers: 100)
       bars.append(Bar(claim: "one write: with 100 observers / with none", measured: ratio, limit: 3))
@@ -78,6 +83,7 @@ struct Options {
   var parts: Set<String> = ["store", "observers", "sync"]
   var curveLimit = 1_000_000
   var isStrict = false
+  var contenders = Contender.allCases
 
   init(_ arguments: some Sequence<String>) throws {
     var iterator = arguments.makeIterator()
@@ -92,6 +98,10 @@ struct Options {
         rows = 20_000
         repetitions = 3
         curveLimit = 10_000
+      case "--contender":
+        let name = try Self.value(after: argument, &iterator)
+        contenders = Contender.allCases.filter { "\($0)" == name }
+        if contenders.isEmpty { throw BenchmarkError("there is no contender \(name)") }
       case "--strict": isStrict = true
       default: throw BenchmarkError("unknown argument \(argument)")
       }

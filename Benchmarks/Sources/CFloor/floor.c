@@ -47,7 +47,8 @@ static const char *const texts[STATEMENTS] = {
 
 floor_store *floor_open(const char *path) {
   floor_store *store = calloc(1, sizeof *store);
-  if (!store || sqlite3_open(path, &store->database) != SQLITE_OK) return NULL;
+  if (!store || sqlite3_open_v2(
+    path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) return NULL;
   if (sqlite3_exec(store->database, schema, NULL, NULL, NULL) != SQLITE_OK) return NULL;
   for (int i = 0; i < STATEMENTS; i++) {
     if (sqlite3_prepare_v3(

@@ -157,7 +157,7 @@ public struct JSONReader {
     switch try peek() {
     case .object: try object { _, reader in try reader.skip() }
     case .array: try array { reader in try reader.skip() }
-    case .string: _ = try string()
+    case .string: try skipString()
     case .number: _ = try number()
     case .bool: _ = try bool()
     case .null: _ = try nextIsNull()
@@ -240,6 +240,23 @@ extension JSONReader {
       found = true
     }
     return found
+  }
+
+  /// Plain ASCII, as most strings are, is looked at and not copied; others are read and thrown away.
+  private mutating func skipString() throws(JSONError) {
+    var end = position + 1
+    while end < bytes.count {
+      switch bytes[end] {
+      case UInt8(ascii: "\""):
+        position = end + 1
+        return
+      case 0x20...0x5B, 0x5D...0x7F: end += 1
+      default:
+        _ = try string()
+        return
+      }
+    }
+    throw error("a string has no end")
   }
 
   private mutating func escapedString(from start: Int) throws(JSONError) -> String {

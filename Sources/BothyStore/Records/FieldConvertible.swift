@@ -20,22 +20,22 @@ extension FieldConvertible {
 }
 
 extension Optional: FieldConvertible where Wrapped: FieldConvertible {
-  public static var fieldKind: FieldKind { Wrapped.fieldKind }
-  public static var isOptionalField: Bool { true }
+  @inlinable public static var fieldKind: FieldKind { Wrapped.fieldKind }
+  @inlinable public static var isOptionalField: Bool { true }
 
-  public func encodeField(to fields: inout FieldEncoder) {
+  @inlinable public func encodeField(to fields: inout FieldEncoder) {
     if let self {
       self.encodeField(to: &fields)
-    } else if Wrapped.fieldKind == .coordinate {
+    } else if case .coordinate = Wrapped.fieldKind {
       fields.encodeNullCoordinate()
     } else {
       fields.encodeNull()
     }
   }
 
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     if fields.nextIsNull() {
-      fields.skip(columns: Wrapped.fieldKind == .coordinate ? 2 : 1)
+      if case .coordinate = Wrapped.fieldKind { fields.skip(columns: 2) } else { fields.skip() }
       self = nil
     } else {
       self = try Wrapped(fromField: &fields)
@@ -44,15 +44,15 @@ extension Optional: FieldConvertible where Wrapped: FieldConvertible {
 }
 
 extension Bool: FieldConvertible {
-  public static var fieldKind: FieldKind { .bool }
-  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.bool() }
+  @inlinable public static var fieldKind: FieldKind { .bool }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.bool() }
 }
 
 extension Int: FieldConvertible {
-  public static var fieldKind: FieldKind { .int }
-  public func encodeField(to fields: inout FieldEncoder) { fields.encode(Int64(self)) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  @inlinable public static var fieldKind: FieldKind { .int }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(Int64(self)) }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     let wide = try fields.int()
     guard let exact = Int(exactly: wide) else {
       throw StoreError(.invalidValue, "\(wide) does not fit this machine's Int. Declare the field as Int64.")
@@ -62,29 +62,29 @@ extension Int: FieldConvertible {
 }
 
 extension Int64: FieldConvertible {
-  public static var fieldKind: FieldKind { .int }
-  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.int() }
+  @inlinable public static var fieldKind: FieldKind { .int }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.int() }
 }
 
 /// NaN has no place in SQLite or JSON and is stored as 0; infinities are stored, and are null as JSON.
 extension Double: FieldConvertible {
-  public static var fieldKind: FieldKind { .double }
-  public func encodeField(to fields: inout FieldEncoder) { fields.encode(isNaN ? 0 : self) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.double() }
+  @inlinable public static var fieldKind: FieldKind { .double }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(isNaN ? 0 : self) }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.double() }
 }
 
 extension String: FieldConvertible {
-  public static var fieldKind: FieldKind { .text }
-  public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.text() }
+  @inlinable public static var fieldKind: FieldKind { .text }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.text() }
 }
 
 /// Stored in whole milliseconds.
 extension Date: FieldConvertible {
-  public static var fieldKind: FieldKind { .date }
-  public func encodeField(to fields: inout FieldEncoder) { fields.encode(Timestamp(self)) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.time().date }
+  @inlinable public static var fieldKind: FieldKind { .date }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(Timestamp(self)) }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.time().date }
 }
 
 /// Stored as lower-case text.

@@ -45,8 +45,9 @@ public struct FieldDecoder {
       return flag
     }
     defer { column += 1 }
-    try requireValue(statement, .bool)
-    return sqlite3_column_int64(statement, column) != 0
+    let number = sqlite3_column_int64(statement, column)
+    if number == 0 { try requireValue(statement, .bool) }
+    return number != 0
   }
 
   public mutating func int() throws(StoreError) -> Int64 {
@@ -55,8 +56,9 @@ public struct FieldDecoder {
       return number
     }
     defer { column += 1 }
-    try requireValue(statement, .int)
-    return sqlite3_column_int64(statement, column)
+    let number = sqlite3_column_int64(statement, column)
+    if number == 0 { try requireValue(statement, .int) }
+    return number
   }
 
   public mutating func double() throws(StoreError) -> Double {
@@ -68,8 +70,9 @@ public struct FieldDecoder {
       }
     }
     defer { column += 1 }
-    try requireValue(statement, .double)
-    return sqlite3_column_double(statement, column)
+    let number = sqlite3_column_double(statement, column)
+    if number == 0 { try requireValue(statement, .double) }
+    return number
   }
 
   public mutating func text() throws(StoreError) -> String {
@@ -88,8 +91,9 @@ public struct FieldDecoder {
       return Timestamp(milliseconds: milliseconds)
     }
     defer { column += 1 }
-    try requireValue(statement, .date)
-    return Timestamp(milliseconds: sqlite3_column_int64(statement, column))
+    let milliseconds = sqlite3_column_int64(statement, column)
+    if milliseconds == 0 { try requireValue(statement, .date) }
+    return Timestamp(milliseconds: milliseconds)
   }
 
   public mutating func data() throws(StoreError) -> Data {
@@ -160,6 +164,7 @@ public struct FieldDecoder {
     return ids
   }
 
+  /// SQLite reads null as zero, so a value that is not zero needs no second look.
   private func requireValue(_ statement: OpaquePointer, _ kind: FieldKind) throws(StoreError) {
     if sqlite3_column_type(statement, column) == SQLITE_NULL { throw mismatch(kind) }
   }

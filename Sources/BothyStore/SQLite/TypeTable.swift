@@ -2,7 +2,9 @@
 ///
 /// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`,
 /// `_version` and `_extra`. All tables are STRICT, so a column never holds a value of another type.
-package struct TypeTable: Sendable {
+///
+/// A class, so that handing it down a hot path is one reference and not a copy of all its parts.
+package final class TypeTable: Sendable {
   package let schema: TypeSchema
   /// The position among the store's types.
   package let index: Int
@@ -15,6 +17,10 @@ package struct TypeTable: Sendable {
   /// Position and first parameter (or column) of each field by name.
   package let positions: [String: Int]
   package let firstColumn: [Int32]
+  /// Whether a field is a list of references, which is indexed beside the table.
+  package let hasListReferences: Bool
+  /// Whether a write has more to do than its row and its outbox entry.
+  let hasSideWork: Bool
 
   package let insertSQL: String
   package let updateSQL: String
@@ -41,6 +47,10 @@ package struct TypeTable: Sendable {
       defer { next += Int32(field.columns.count) }
       return next
     }
+    hasListReferences = schema.fields.contains { field in
+      if case .references = field.kind { true } else { false }
+    }
+    hasSideWork = hasListReferences || (schema.isSynced && schema.fields.contains(where: \.isUnique))
     let system = schema.isSynced ? ["_container", "_version", "_extra"] : []
     let inserted = ["_id"] + columns + (schema.isSynced ? ["_container"] : [])
     insertSQL = Self.insert(into: table, inserted)

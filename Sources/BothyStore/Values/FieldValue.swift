@@ -20,7 +20,9 @@ public enum FieldValue: Sendable, Hashable {
   /// Ids of records, in order.
   case list([String])
 
-  public var isNull: Bool { self == .null }
+  public var isNull: Bool {
+    if case .null = self { true } else { false }
+  }
 
   /// The text of a `.text` value.
   public var text: String? {

@@ -15,11 +15,14 @@ public struct RecordID: Sendable, Hashable, CustomStringConvertible {
     left.id.utf8.elementsEqual(right.id.utf8) && left.type.utf8.elementsEqual(right.type.utf8)
   }
 
+  private static func hash(_ text: String, into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    hasher.combine(0 as UInt8)
+  }
+
   public func hash(into hasher: inout Hasher) {
-    for text in [type, id] {
-      var text = text
-      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-      hasher.combine(0 as UInt8)
-    }
+    Self.hash(type, into: &hasher)
+    Self.hash(id, into: &hasher)
   }
 }

@@ -7,6 +7,11 @@ public class ReadTransaction {
   package let database: Database
   package let catalog: Catalog
   private var statements: [PreparedStatement?]
+  /// The table of the entity type used last: most transactions use one type many times.
+  private var lastType: ObjectIdentifier?
+  private var lastTable: TypeTable?
+  /// The statement that `find` left on a row.
+  private var found: PreparedStatement?
 
   package init(_ database: Database, _ catalog: Catalog) {
     self.database = database
@@ -34,16 +39,43 @@ public class ReadTransaction {
     return statement
   }
 
+  /// The table of an entity type; its name is asked for once a transaction.
+  final func table(of type: ObjectIdentifier, named name: () -> String) throws -> TypeTable {
+    if type == lastType, let lastTable { return lastTable }
+    let table = try catalog.table(name())
+    lastType = type
+    lastTable = table
+    return table
+  }
+
+  final func table<E: Entity>(of type: E.Type) throws -> TypeTable {
+    try table(of: ObjectIdentifier(type)) { E.typeName }
+  }
+
   /// The record of an entity type with `id`, or nil. One row by primary key.
+  @inlinable
   public final func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
-    let table = try catalog.table(E.typeName)
+    guard var fields = try find(ObjectIdentifier(type), { E.typeName }, id: id) else { return nil }
+    defer { endFind() }
+    return try E(id: id, from: &fields)
+  }
+
+  /// The fields of one row, to be read before `endFind`.
+  @usableFromInline
+  final func find(_ type: ObjectIdentifier, _ name: () -> String, id: String) throws -> FieldDecoder? {
+    let table = try table(of: type, named: name)
     let select = try statement(.select, table)
     select.bind(id, at: 1)
-    defer { select.reset() }
-    guard try select.step() else { return nil }
-    var decoder = FieldDecoder(row: select.pointer, from: 1, type: E.typeName)
-    return try E(id: id, from: &decoder)
+    guard try select.step() else {
+      select.reset()
+      return nil
+    }
+    found = select
+    return FieldDecoder(row: select.pointer, from: 1, type: table.schema.name)
   }
+
+  @usableFromInline
+  final func endFind() { found?.reset() }
 
   /// The record of any type, or nil. One row by primary key.
   public final func record(_ id: RecordID) throws -> Record? {

@@ -69,17 +69,3 @@ extension WriteTransaction {
     }
   }
 }
-
-extension TypeTable {
-  /// Whether a field is a list of references, which is indexed beside the table.
-  package var hasListReferences: Bool {
-    schema.fields.contains { field in
-      if case .references = field.kind { true } else { false }
-    }
-  }
-
-  /// Whether a write has more to do than its row and its outbox entry.
-  var hasSideWork: Bool {
-    hasListReferences || (schema.isSynced && schema.fields.contains(where: \.isUnique))
-  }
-}

@@ -21,7 +21,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Adds a new record. Throws `StoreError` `.alreadyExists` if the id is taken.
   /// Costs one row, and one row of the outbox for synced types.
   public func insert<E: Entity>(_ entity: E, in container: String? = nil) throws {
-    let table = try catalog.table(E.typeName)
+    let table = try table(of: E.self)
     guard table.hasSideWork else {
       return try insert(table, id: entity.id, container: container) { entity.encode(to: &$0) }
     }
@@ -33,7 +33,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Replaces the fields of a record. Throws `StoreError` `.notFound` if there is none.
   /// Costs one row, read and written; nothing when no field differs and the type is synced.
   public func update<E: Entity>(_ entity: E) throws {
-    let table = try catalog.table(E.typeName)
+    let table = try table(of: E.self)
     guard table.schema.isSynced || table.hasSideWork else {
       return try replace(table, id: entity.id) { entity.encode(to: &$0) }
     }

@@ -13,14 +13,16 @@ struct Outbox: ChangeRecorder {
     let insert = try PreparedStatement(
       """
       INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
-      VALUES (?, ?, 0, 1, ?, 0, 0, 0)
+      VALUES (?1, ?3, 0, 1, ?2, 0, 0, 0)
       """, in: transaction.database)
+    insert.bind(now, at: 2)
+    var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
       if change.kind == .insert {
-        insert.bind(table.schema.name, at: 1)
-        insert.bind(change.id, at: 2)
-        insert.bind(now, at: 3)
+        if boundTable != change.table { insert.bind(table.schema.name, at: 1) }
+        boundTable = change.table
+        insert.bind(change.id, at: 3)
         try insert.run()
         if transaction.database.changedRows == 1 { continue }
       }

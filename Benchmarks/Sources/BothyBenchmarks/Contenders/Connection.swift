@@ -7,7 +7,8 @@ final class Connection {
 
   init(_ path: String, schema: String) throws {
     var opened: OpaquePointer?
-    guard sqlite3_open(path, &opened) == SQLITE_OK, let opened else {
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+    guard sqlite3_open_v2(path, &opened, flags, nil) == SQLITE_OK, let opened else {
       throw BenchmarkError("SQLite can't open \(path).")
     }
     database = opened

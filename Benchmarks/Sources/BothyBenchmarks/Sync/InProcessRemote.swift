@@ -1,0 +1,33 @@
+import BothyStore
+import BothySync
+import Foundation
+
+/// The server's rule and its ledger in this process, with every request and answer written and read as JSON, as
+/// HTTP would: all of a sync but the sockets.
+struct InProcessRemote: RemoteStorage {
+  let authority: Authority
+  let principal = Principal("bench")
+
+  init(_ path: String) throws {
+    authority = Authority(ledger: try SQLiteLedger(at: path)) { Int64(Date().timeIntervalSince1970 * 1000) }
+  }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    do {
+      let received = try SyncRequest(decoding: request.encoded())
+      let answer = try await authority.sync(space: "bench", principal: principal, received)
+      return try SyncResponse(decoding: answer.encoded())
+    } catch { throw RemoteError(.serverError, "\(error)") }
+  }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { [] }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { 0 }
+
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    do { return try await authority.digest(space: "bench", principal: principal, scope) } catch {
+      throw RemoteError(.serverError, "\(error)")
+    }
+  }
+
+  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+}

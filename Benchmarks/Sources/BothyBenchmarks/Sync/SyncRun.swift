@@ -1,0 +1,63 @@
+import BothyStore
+import BothySync
+import Foundation
+
+/// A first push of all rows from one device, then a first pull of them into another device's store, whose table
+/// has an index. Both ends run here on the cores there are.
+struct SyncRun {
+  let data: Dataset
+  let repetitions: Int
+  let folder: String
+
+  init(rows: Int, repetitions: Int, folder: String) {
+    data = Dataset(rows: rows)
+    self.repetitions = repetitions
+    self.folder = folder
+  }
+
+  func bars() async throws -> [Bar] {
+    var pushed: [Double] = []
+    var pulled: [Double] = []
+    for repetition in 0..<repetitions {
+      let place = "\(folder)/sync-\(repetition)"
+      try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+      let remote = try InProcessRemote("\(place)/server.db")
+      pushed.append(try await push("\(place)/a.db", to: remote))
+      pulled.append(try await pull("\(place)/b.db", from: remote))
+      try FileManager.default.removeItem(atPath: place)
+    }
+    return [
+      Bar(
+        claim: "first push, wire in process", measured: pushed.median ?? 0, limit: 10_000, isMinimum: true,
+        unit: "rows/s"),
+      Bar(
+        claim: "first pull into an indexed store, wire in process", measured: pulled.median ?? 0, limit: 20_000,
+        isMinimum: true, unit: "rows/s"),
+    ]
+  }
+
+  private func push(_ path: String, to remote: InProcessRemote) async throws -> Double {
+    let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
+    let items = data.items.map(SyncedIndexedItem.init)
+    try await device.store.write { transaction in for item in items { try transaction.insert(item) } }
+    return try await rate { await device.sync(.push) } rows: { $0.pushed }
+  }
+
+  private func pull(_ path: String, from remote: InProcessRemote) async throws -> Double {
+    let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
+    return try await rate { await device.sync(.pull) } rows: { $0.pulled }
+  }
+
+  private func rate(_ sync: () async -> SyncReport, rows: (SyncReport) -> Int) async throws -> Double {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let report = await sync()
+    let seconds = start.duration(to: clock.now) / .seconds(1)
+    guard report.skipped == nil, rows(report) == data.items.count else {
+      throw BenchmarkError("The sync moved \(rows(report)) of \(data.items.count) rows: \(report.skipped as Any)")
+    }
+    return Double(data.items.count) / seconds
+  }
+
+  static let schema = Schema(types: [SyncedIndexedItem.schema])
+}
