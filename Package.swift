@@ -2,9 +2,9 @@
 import CompilerPluginSupport
 import PackageDescription
 
-/// Every target is compiled in the Swift 6 language mode. Warnings are errors in `scripts/test`
-/// (a package cannot say so itself without becoming unusable as a dependency).
+/// Every target is compiled in the Swift 6 language mode, and warnings are errors.
 let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),

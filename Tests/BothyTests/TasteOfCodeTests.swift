@@ -1,0 +1,61 @@
+import Bothy
+import BothyTesting
+import Foundation
+import Testing
+
+// README: begin
+@Entity struct Todo {
+  var title: String
+  var done = false
+  @Indexed var due: Date?
+  @Merge(.counter) var views = 0
+}
+// README: end
+
+@Suite("The README's code")
+struct TasteOfCodeTests {
+  @Test("does what it says")
+  func runs() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-readme-\(UUIDv7.make())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    let path = folder.appendingPathComponent("todo.bothy").path
+    let authority = Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader())
+    let remote = InProcessRemote(authority)
+
+    // README: begin
+    let store = try SyncedStore(at: path, schema: Schema(Todo.self), remote: remote)
+
+    let receipt = try await store.save(Todo(title: "Oil the lamp"))  // durable here, sent when it can be
+    let open = try await store.fetch(Query<Todo>().where { $0.done == false }.order { $0.due.ascending })
+
+    let report = await store.sync()  // or `await store.run()`, which does so by itself
+    print(open.values.map(\.title), receipt.state, report.pushed)
+    // README: end
+
+    #expect(open.values.map(\.title) == ["Oil the lamp"])
+    #expect(receipt.state == .pending)
+    #expect(report.pushed == 1)
+    #expect(try await authority.digest(space: "test", principal: Principal("tester"), .space).count == 1)
+  }
+
+  @Test("is the code of this file")
+  func isThisFile() throws {
+    let file = URL(fileURLWithPath: #filePath)
+    let root = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+    let blocks = readme.components(separatedBy: "```").enumerated().filter { $0.offset % 2 == 1 }
+      .map(\.element).filter { $0.hasPrefix("swift\n") }
+    let published = blocks.flatMap { $0.split(separator: "\n").dropFirst() }
+      .map { $0.trimmingCharacters(in: .whitespaces) }
+    let source = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
+    var compiled: [String] = []
+    var isInside = false
+    for line in source.map({ $0.trimmingCharacters(in: .whitespaces) }) {
+      if line == "// README: begin" { isInside = true } else if line == "// README: end" { isInside = false }
+      else if isInside && !line.isEmpty { compiled.append(line) }
+    }
+    #expect(!published.isEmpty)
+    #expect(published == compiled)
+  }
+}
