@@ -113,6 +113,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
       ],
       swiftSettings: strict),
+    .testTarget(name: "ReadmeTests", dependencies: ["Bothy", "BothyTesting"], swiftSettings: strict),
     .testTarget(
       name: "BothyTests",
       dependencies: [
