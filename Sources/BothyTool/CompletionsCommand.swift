@@ -27,7 +27,9 @@ struct CompletionsCommand: ParsableCommand {
 
   func run() throws {
     let script = BothyCommand.completionScript(for: shell.completionShell)
-    try output.print { script } json: { writer in
+    try output.print {
+      script
+    } json: { writer in
       writer.member("shell", shell.rawValue)
       writer.member("script", script)
     }

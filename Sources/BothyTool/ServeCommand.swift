@@ -12,11 +12,11 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serves spaces over HTTP from one SQLite file, until interrupted.",
     discussion: """
-      Prints one line with its address when it is ready. Without --tokens everybody who can reach the address may
-      read and write every space, so keep it on this machine then. A tokens file:
+      Prints one line with its address when it is ready. Without --tokens everybody who can reach the address
+      may read and write every space, so keep it on this machine then. A tokens file:
         [{"token":"a long random text","principal":"ada","spaces":["home"]}]
-      With --schema records are checked against it and its permissions hold. SIGINT and SIGTERM let requests that
-      are under way finish. The API describes itself at /openapi.json.
+      With --schema records are checked against it and its permissions hold. SIGINT and SIGTERM let requests
+      that are under way finish. The API describes itself at /openapi.json.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
       """)
@@ -50,7 +50,11 @@ struct ServeCommand: AsyncParsableCommand {
       tasks.addTask {
         // A server that never becomes ready says why from its own task.
         guard let address = try? await server.ready() else { return }
-        try output.print { "Serving on \(address.url)" } json: { $0.member("url", address.url) }
+        try output.print {
+          "Serving on \(address.url)"
+        } json: {
+          $0.member("url", address.url)
+        }
       }
       do { try await services.run() } catch { throw failure(error) }
       tasks.cancelAll()
@@ -60,7 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
   private func serverConfiguration() throws -> ServerConfiguration {
     guard !database.contains("://") else {
       throw ToolError(
-        "'\(database)' can't be served: this version keeps spaces in SQLite files only. Give the path of a file.")
+        "'\(database)' can't be served: this version keeps spaces in SQLite files only. Give a file's path."
+      )
     }
     var rules = AuthorityRules()
     if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
@@ -87,6 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
   private func failure(_ error: any Error) -> any Error {
     let text = "\(error)"
     guard text.contains("bind") || text.contains("EADDR") || text.contains("Address") else { return error }
-    return ToolError("The address \(host):\(port) can't be used (\(text)). Choose another --port, or 0 for any.")
+    return ToolError(
+      "The address \(host):\(port) can't be used (\(text)). Choose another --port, or 0 for any.")
   }
 }

@@ -4,13 +4,13 @@ public import BothyStore
 extension SyncedStore {
   /// Examines the file, tables, rows and indexes, the outbox and the records' versions. Changes nothing.
   ///
-  /// Reads the whole file on the calling thread and holds the writer while it does. Throws only when the store
-  /// is closed.
+  /// Reads the whole file on the calling thread and holds the writer while it does. Throws only when the
+  /// store is closed.
   public func diagnose() throws -> StoreDiagnosis { try store.diagnose(with: [BookkeepingCheck()]) }
 }
 
-/// Whether the outbox and the records agree: each pending insert or update has its record, no deletion has one,
-/// each change has what it was made against, and no record waits for nobody.
+/// Whether the outbox and the records agree: each pending insert or update has its record, no deletion has
+/// one, each update has what it was made against, and no record waits for nobody.
 struct BookkeepingCheck: StoreCheck {
   func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
     var findings: [StoreDiagnosis.Finding] = []
@@ -67,6 +67,7 @@ struct BookkeepingCheck: StoreCheck {
 
   private static func error(_ message: String) -> StoreDiagnosis.Finding {
     StoreDiagnosis.Finding(
-      .error, check: "sync", message, remedy: "Decide with `bothy resolve`: --revert, or --evict to pull it anew.")
+      .error, check: "sync", message,
+      remedy: "Decide with `bothy resolve`: --revert, or --evict to pull it anew.")
   }
 }

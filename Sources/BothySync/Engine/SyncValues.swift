@@ -27,7 +27,8 @@ enum SyncValues {
   }
 
   static func set(_ key: String, _ value: String, in transaction: WriteTransaction) throws {
-    let insert = try PreparedStatement("INSERT OR REPLACE INTO bothy_sync VALUES (?, ?)", in: transaction.database)
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_sync VALUES (?, ?)", in: transaction.database)
     insert.bind(key, at: 1)
     insert.bind(value, at: 2)
     try insert.run()

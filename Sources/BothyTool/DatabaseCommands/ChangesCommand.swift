@@ -14,7 +14,8 @@ struct ChangesCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var database: DatabaseOptions
-  @Option(help: ArgumentHelp("Only this container and those below it.", valueName: "path")) var container: String?
+  @Option(help: ArgumentHelp("Only this container and those below it.", valueName: "path")) var container:
+    String?
   @Option(help: ArgumentHelp("Start after this place.", valueName: "text")) var cursor: String?
   @Option(help: ArgumentHelp("At most so many changes.", valueName: "n")) var limit = 100
   @OptionGroup var output: OutputOptions

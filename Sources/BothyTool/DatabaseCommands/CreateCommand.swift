@@ -12,14 +12,17 @@ struct CreateCommand: AsyncParsableCommand {
       The schema is a JSON file:
         {"version":1,"types":[{"name":"Note","fields":[{"name":"title","type":"string"},
           {"name":"due","type":"date","optional":true,"indexed":true}]}]}
-      Types of fields: bool, int, double, string, date, uuid, data, coordinate, json, blob, reference, references.
+      Types of fields: bool, int, double, string, date, uuid, data, coordinate, json, blob, reference,
+      references.
       Server, space and token are kept in the file, which only its owner may read.
 
       Example:  bothy db create notes.bothy --schema schema.json --server http://localhost:8080 --space home
       """)
 
   @OptionGroup var database: DatabaseOptions
-  @Option(help: ArgumentHelp("The schema, a JSON file, or - for standard input.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("The schema, a JSON file, or - for standard input.", valueName: "file"),
+    completion: .file())
   var schema: String
   @OptionGroup var output: OutputOptions
 
@@ -74,13 +77,16 @@ enum PrivateFile {
     switch errno {
     case EEXIST: return false
     case EACCES, EPERM, EROFS:
-      throw StoreError(.readOnly, "\(path) can't be made: its folder may not be written. Choose another folder.")
+      throw StoreError(
+        .readOnly, "\(path) can't be made: its folder may not be written. Choose another folder.")
     case ENOENT, ENOTDIR:
-      throw StoreError(.cannotOpen, "\(path) can't be made: its folder does not exist. Make the folder first.")
+      throw StoreError(
+        .cannotOpen, "\(path) can't be made: its folder does not exist. Make the folder first.")
     case ENOSPC:
       throw StoreError(.diskFull, "The disk is full, so \(path) was not made. Free some space and try again.")
     case let code:
-      throw StoreError(.cannotOpen, "\(path) can't be made: \(String(cString: strerror(code))). Choose another path.")
+      throw StoreError(
+        .cannotOpen, "\(path) can't be made: \(String(cString: strerror(code))). Choose another path.")
     }
   }
 

@@ -32,7 +32,9 @@ struct DeleteCommand: AsyncParsableCommand {
       let receipt = try await session.store.delete(record, options: RequestOptions(savePolicy: save))
       if save == .cacheThenNetwork, session.address != nil { try await session.settle(receipt) }
       let state = try session.store.state(of: record).name
-      try output.print { "\(record) is deleted (\(state))." } json: { writer in
+      try output.print {
+        "\(record) is deleted (\(state))."
+      } json: { writer in
         writer.member("id", id)
         writer.member("deleted", true)
         writer.member("state", state)

@@ -24,10 +24,17 @@ struct GetCommand: AsyncParsableCommand {
       let schema = try session.type(type)
       let query = RecordQuery(type, where: .compare(field: "id", .equal, .text(id)))
       let policy = session.fetchPolicy(fetch)
-      let found = try await session.store.fetch(query, options: RequestOptions(fetchPolicy: policy)).values.first
-      guard let found else { throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.") }
+      let found = try await session.store.fetch(query, options: RequestOptions(fetchPolicy: policy)).values
+        .first
+      guard let found else {
+        throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
+      }
       let shown = try ShownRecord(found, in: session.store)
-      try output.print { shown.text(schema) } json: { shown.write(to: &$0) }
+      try output.print {
+        shown.text(schema)
+      } json: {
+        shown.write(to: &$0)
+      }
     }
   }
 }

@@ -8,19 +8,20 @@ struct ImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Adds many records from JSON lines, JSON, CSV or GeoJSON.",
     discussion: """
-      Records whose id exists are updated. One transaction a batch: a bad record stops the import with its place
-      named, and the batches before it are kept. GeoJSON: a feature's id is its 'id' or 'osm_ids'; fields are filled
-      from members and properties of the same name, 'geometry' and 'properties' as JSON, a coordinate field from
-      the middle of the geometry.
+      Records whose id exists are updated. One transaction a batch: a bad record stops the import with its
+      place named, and the batches before it are kept. GeoJSON: a feature's id is its 'id' or 'osm_ids'; fields
+      are filled from members and properties of the same name, 'geometry' and 'properties' as JSON, a coordinate
+      field from the middle of the geometry.
 
       Example:  bothy db import notes.bothy Note notes.csv
-                curl -s https://example.org/places.geojson | bothy db import map.bothy Place - --format geojson
+                curl -s https://example.org/huts.json | bothy db import map.bothy Place - --format geojson
       """)
 
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the records.") var type: String
   @Argument(help: "The file, or - for standard input.", completion: .file()) var file = "-"
-  @Option(help: "The file's format; by default what its name ends with, else jsonl.") var format: ImportFormat?
+  @Option(help: "The file's format; by default what its name ends with, else jsonl.") var format:
+    ImportFormat?
   @Option(help: ArgumentHelp("Records in one transaction.", valueName: "n")) var batch = 1000
   @Option(help: ArgumentHelp("The container of new records.", valueName: "path")) var container: String?
   @OptionGroup var output: OutputOptions
@@ -41,7 +42,7 @@ struct ImportCommand: AsyncParsableCommand {
       progress.clear()
       let seconds = (ContinuousClock.now - start) / .seconds(1)
       try output.print {
-        "Imported \(done.total) records (\(done.inserted) new, \(done.updated) updated) in \(seconds.shown) s."
+        "Imported \(done.total) records (\(done.inserted) new, \(done.updated) known) in \(seconds.shown) s."
       } json: { writer in
         writer.member("inserted", done.inserted)
         writer.member("updated", done.updated)

@@ -17,8 +17,11 @@ struct PutCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
-  @Argument(help: ArgumentHelp("The record; - reads it from standard input.", valueName: "json")) var record: String
-  @Option(help: ArgumentHelp("Where the write goes first; by default it waits here for the next sync.", valueName: "policy"))
+  @Argument(help: ArgumentHelp("The record; - reads it from standard input.", valueName: "json")) var record:
+    String
+  @Option(
+    help: ArgumentHelp(
+      "Where the write goes first; by default it waits here for the next sync.", valueName: "policy"))
   var save: SavePolicy?
   @Option(help: ArgumentHelp("The container of a new record.", valueName: "path")) var container: String?
   @Flag(help: "Hold the change back from syncing.") var draft = false
@@ -29,7 +32,8 @@ struct PutCommand: AsyncParsableCommand {
       if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
       let reader = RecordReader(type: try session.type(type), container: container)
       let record = try reader.record(parsing: record == "-" ? Standard.read("-") : Array(record.utf8)).record
-      let receipt = try await session.store.save(record, options: RequestOptions(savePolicy: save, isDraft: draft))
+      let receipt = try await session.store.save(
+        record, options: RequestOptions(savePolicy: save, isDraft: draft))
       if save == .cacheThenNetwork, !draft, session.address != nil { try await session.settle(receipt) }
       let state = try session.store.state(of: record.recordID).name
       let version = try session.version(of: record.recordID, receipt)

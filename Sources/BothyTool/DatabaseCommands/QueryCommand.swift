@@ -11,12 +11,14 @@ struct QueryCommand: AsyncParsableCommand {
       Conditions compare fields: =, !=, <, <=, >, >=, IN (…), CONTAINS, BEGINSWITH, IS NULL, INCLUDES,
       MATCHES 'full text', location WITHIN metres OF lat,lon; joined by AND, OR, NOT and brackets.
 
-      Example:  bothy db query notes.bothy Note --where "done = false AND due < 2026-12-01" --order -due --limit 10
+      Example:  bothy db query notes.bothy Note --where "done = false AND due < 2026-12-01" --order -due
       """)
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
-  @Option(parsing: .unconditional, help: ArgumentHelp("Fields to sort by; - before one turns it round: -due,title.", valueName: "fields"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Fields to sort by; - before one turns it round: -due,title.", valueName: "fields"))
   var order = ""
   @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
   @Option(help: ArgumentHelp("Leave out so many at the start.", valueName: "n")) var offset = 0
@@ -24,7 +26,9 @@ struct QueryCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    guard limit ?? 0 >= 0, offset >= 0 else { throw ValidationError("--limit and --offset are not negative.") }
+    guard limit ?? 0 >= 0, offset >= 0 else {
+      throw ValidationError("--limit and --offset are not negative.")
+    }
   }
 
   func run() async throws {
@@ -63,7 +67,11 @@ struct CountCommand: AsyncParsableCommand {
       _ = try session.type(query.type)
       let options = RequestOptions(fetchPolicy: fetch ?? .cacheOnly)
       let count = try await session.store.count(query.query(), options: options)
-      try output.print { "\(count)" } json: { $0.member("count", count) }
+      try output.print {
+        "\(count)"
+      } json: {
+        $0.member("count", count)
+      }
     }
   }
 }

@@ -29,7 +29,9 @@ struct WatchCommand: AsyncParsableCommand {
         var seen = 0
         for try await records in answers {
           let shown = try ShownRecord.all(records, in: store)
-          try output.print { ShownRecord.table(shown, type) + "\n" } json: { writer in
+          try output.print {
+            ShownRecord.table(shown, type) + "\n"
+          } json: { writer in
             writer.list("records", shown) { $1.write(to: &$0) }
           }
           seen += 1

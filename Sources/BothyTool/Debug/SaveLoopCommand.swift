@@ -4,8 +4,8 @@ import BothySync
 
 /// `bothy debug save-loop`: saves and syncs until it is killed, saying which saves were acknowledged.
 ///
-/// Prints `saved ID VALUE` when a save is durable, `deleted ID` likewise, and `synced SENT` after each sync: lines
-/// that are written before the next step begins, so that whoever kills the process knows what must be there.
+/// Prints `saved ID VALUE` when a save is durable, `deleted ID` likewise, and `synced SENT` after each sync:
+/// lines that are written before the next step begins, so that whoever kills the process knows what must be there.
 struct SaveLoopCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "save-loop", abstract: "Saves and syncs until killed.", shouldDisplay: false)

@@ -11,13 +11,14 @@ struct DemoCommand: AsyncParsableCommand {
     discussion: """
       Starts a server on a free port of this machine and two devices with a database file each, in a temporary
       folder that is removed at the end. Ends with status 0 only if both devices and the server hold the same.
-      Input: a GeoJSON file, by default a map tile of this project's fixtures where they are at hand, else places
-      that it makes itself.
+      Input: a GeoJSON file, by default a map tile of this project's fixtures where they are at hand, else
+      places that it makes itself.
 
       Example:  bothy demo --features places.geojson
       """)
 
-  @Option(help: ArgumentHelp("The places to work on, a GeoJSON file.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("The places to work on, a GeoJSON file.", valueName: "file"), completion: .file())
   var features: String?
   @Option(help: ArgumentHelp("Keep the files in this folder.", valueName: "folder"), completion: .directory)
   var keep: String?
@@ -33,7 +34,9 @@ struct DemoCommand: AsyncParsableCommand {
     let narrator = Narrator(quiet: output.json)
     let ending = try await DemoStory(input: input, folder: folder, narrator: narrator).tell()
     if output.json {
-      try output.print { "" } json: { writer in
+      try output.print {
+        ""
+      } json: { writer in
         ending.write(to: &writer)
         writer.member("seconds", narrator.seconds)
         writer.member("source", input.source)
@@ -45,7 +48,8 @@ struct DemoCommand: AsyncParsableCommand {
       }
     }
     guard ending.isAgreed else {
-      throw ToolError("The devices and the server do not agree. Run it again with --keep and look at the files.")
+      throw ToolError(
+        "The devices and the server do not agree. Run it again with --keep and look at the files.")
     }
   }
 }

@@ -9,7 +9,8 @@ struct DemoEnding {
   var pending: Int
 
   var isAgreed: Bool {
-    a.digest == server.digest && b.digest == server.digest && a.count == server.count && b.count == server.count
+    a.digest == server.digest && b.digest == server.digest && a.count == server.count
+      && b.count == server.count
       && pending == 0
   }
 

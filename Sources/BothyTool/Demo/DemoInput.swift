@@ -16,7 +16,8 @@ struct DemoInput: Sendable {
     }
     let features = try FeatureReader.features(of: Standard.read(path))
     guard features.count >= 8 else {
-      throw ToolError("\(path) has \(features.count) features; the demo needs 8 or more. Choose a larger file.")
+      throw ToolError(
+        "\(path) has \(features.count) features; the demo needs 8 or more. Choose a larger file.")
     }
     return DemoInput(features: features, source: path)
   }

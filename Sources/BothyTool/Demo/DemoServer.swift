@@ -17,7 +17,8 @@ struct DemoServer: Sendable {
     var logger = Logger(label: "bothy.server")
     logger.logLevel = .error
     let server = BothyServer(
-      ServerConfiguration(port: port, ledger: ledger, rules: AuthorityRules(schema: DemoInput.schema), logger: logger))
+      ServerConfiguration(
+        port: port, ledger: ledger, rules: AuthorityRules(schema: DemoInput.schema), logger: logger))
     let services = ServiceGroup(
       configuration: ServiceGroupConfiguration(services: [server], logger: logger))
     let result = try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -73,7 +73,9 @@ struct DemoStory {
     } tell: {
       "\($0.pushed) sent, \($0.pulled) received in \($0.requests) request\($0.requests == 1 ? "" : "s")"
     }
-    if let reason = report.skipped { throw ToolError("Device \(device.name) could not sync: \(reason.message)") }
+    if let reason = report.skipped {
+      throw ToolError("Device \(device.name) could not sync: \(reason.message)")
+    }
     if let failure = report.failures.first {
       throw ToolError("The server refused a change of device \(device.name): \(failure.message)")
     }

@@ -17,7 +17,8 @@ final class CSVRecordReader {
     if cells == [nil] { return try next() }
     return try Located.at("Line \(rows.line)") {
       guard cells.count == header.count else {
-        throw ToolError("The row has \(cells.count) cells, the header \(header.count). Quote cells that hold commas.")
+        throw ToolError(
+          "The row has \(cells.count) cells, the header \(header.count). Quote cells that hold commas.")
       }
       return try record(header, cells)
     }
@@ -25,12 +26,15 @@ final class CSVRecordReader {
 
   private func readHeader() throws -> [String] {
     if let header { return header }
-    guard let row = try rows.next() else { throw ToolError("The file is empty. The first row names the fields.") }
+    guard let row = try rows.next() else {
+      throw ToolError("The file is empty. The first row names the fields.")
+    }
     var names = row.map { $0 ?? "" }
     if let first = names.first, first.hasPrefix("\u{FEFF}") { names[0] = String(first.dropFirst()) }
     for name in names where name != "id" && name != "container" && reader.type[name] == nil {
       let known = reader.type.fields.map(\.name).joined(separator: ", ")
-      throw StoreError(.unknownField, "\(reader.type.name) has no field '\(name)'. Known: id, container, \(known).")
+      throw StoreError(
+        .unknownField, "\(reader.type.name) has no field '\(name)'. Known: id, container, \(known).")
     }
     header = names
     return names
@@ -51,8 +55,8 @@ final class CSVRecordReader {
     return record
   }
 
-  /// A cell as the JSON that its field takes. Text that is no such JSON stays text, and the field's check says
-  /// what is wrong with it.
+  /// A cell as the JSON that its field takes. Text that is no such JSON stays text, and the field's check
+  /// says what is wrong with it.
   private static func json(_ cell: String, _ field: FieldSchema) -> JSONValue {
     switch field.kind {
     case .text, .uuid, .data, .reference: return .string(cell)

@@ -7,7 +7,9 @@ struct FeatureReader {
   /// The features of a document: a collection, or one feature. Throws `ToolError` for another document.
   static func features(of bytes: [UInt8]) throws -> [JSONValue] {
     let document: JSONValue
-    do { document = try JSONValue(parsing: bytes) } catch { throw ToolError("The file is not JSON. \(error)") }
+    do { document = try JSONValue(parsing: bytes) } catch {
+      throw ToolError("The file is not JSON. \(error)")
+    }
     if let features = document["features"]?.arrayValue { return features }
     guard document["type"]?.stringValue == "Feature" else {
       throw ToolError("The file is no GeoJSON: it needs 'features', a list. See RFC 7946.")
@@ -51,7 +53,8 @@ struct FeatureReader {
     var box: (west: Double, south: Double, east: Double, north: Double)?
     func visit(_ value: JSONValue) {
       guard let elements = value.arrayValue else { return }
-      guard elements.count >= 2, let longitude = elements[0].doubleValue, let latitude = elements[1].doubleValue
+      guard elements.count >= 2, let longitude = elements[0].doubleValue,
+        let latitude = elements[1].doubleValue
       else { return elements.forEach(visit) }
       let old = box ?? (longitude, latitude, longitude, latitude)
       box = (

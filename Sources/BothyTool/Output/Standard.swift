@@ -7,7 +7,8 @@ enum Standard {
 
   static func write(_ bytes: [UInt8]) throws {
     do { try FileHandle.standardOutput.write(contentsOf: Data(bytes)) } catch {
-      throw ToolError("The result could not be written to standard output. Free some space, or check the pipe.")
+      throw ToolError(
+        "The result could not be written to standard output. Free some space, or check the pipe.")
     }
   }
 

@@ -28,7 +28,8 @@ struct RemoteOptions: ParsableArguments {
   }
 
   private static func checked(_ text: String) throws -> String {
-    guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+    guard let url = URL(string: text), let scheme = url.scheme?.lowercased(),
+      ["http", "https"].contains(scheme),
       let host = url.host, !host.isEmpty
     else { throw ValidationError("'\(text)' is no server address. Write it like http://localhost:8080.") }
     return text.hasSuffix("/") ? String(text.dropLast()) : text

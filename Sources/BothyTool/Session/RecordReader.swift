@@ -47,7 +47,8 @@ struct RecordReader {
     switch json {
     case .string(let text) where !text.isEmpty: return text
     case .int(let number): return String(number)
-    default: throw ToolError("The record's 'id' must be a string that is not empty. Leave it out to get a new one.")
+    default:
+      throw ToolError("The record's 'id' must be a string that is not empty. Leave it out to get a new one.")
     }
   }
 }

@@ -75,5 +75,7 @@ struct NoRemote: RemoteStorage {
   func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { throw Self.error }
   func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw Self.error }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.error }
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish(throwing: Self.error) } }
+  func hints() -> AsyncThrowingStream<Void, any Error> {
+    AsyncThrowingStream { $0.finish(throwing: Self.error) }
+  }
 }

@@ -18,7 +18,8 @@ struct ToolClock: Sendable {
     } else if let time = Timestamp(rfc3339: text) {
       shift = time.milliseconds - Self.system()
     } else {
-      throw ValidationError("BOTHY_NOW is '\(text)'. Write a time like 2026-12-01T08:00:00Z or an offset like +7d1s.")
+      throw ValidationError(
+        "BOTHY_NOW is '\(text)'. Write a time like 2026-12-01T08:00:00Z or an offset like +7d1s.")
     }
   }
 

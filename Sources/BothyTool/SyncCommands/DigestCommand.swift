@@ -15,7 +15,10 @@ struct DigestCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var database: DatabaseOptions
-  @Option(parsing: .singleValue, help: ArgumentHelp("A container with those below it; may be repeated. By default everything.", valueName: "path"))
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp(
+      "A container with those below it; may be repeated. By default everything.", valueName: "path"))
   var container: [String] = []
   @Flag(help: "The server's digest.") var remote = false
   @OptionGroup var output: OutputOptions

@@ -76,7 +76,7 @@ extension OutboxEntry {
     writer.member("fields", .object(try changedFields(in: store)))
   }
 
-  /// What differs from what the server last told: new values, null for cleared fields. Nothing for a deletion.
+  /// What differs from what the server last told: new values, null for cleared ones. Nothing for a deletion.
   private func changedFields(in store: SyncedStore) throws -> [String: JSONValue] {
     guard kind != .delete, let current = try store.store.record(record) else { return [:] }
     let base = try self.base?.fields.members() ?? [:]

@@ -8,8 +8,8 @@ struct PurgeCommand: AsyncParsableCommand {
     commandName: "purge",
     abstract: "Removes records from this device without telling the server; the next sync brings them back.",
     discussion: """
-      Without a type all synced records go, without ids all of the type. Records with pending changes stay and are
-      listed, unless --including-pending, which loses those changes.
+      Without a type all synced records go, without ids all of the type. Records with pending changes stay and
+      are listed, unless --including-pending, which loses those changes.
 
       Example:  bothy purge notes.bothy Note
       """)
@@ -57,7 +57,9 @@ struct ResetCommand: AsyncParsableCommand {
       do { try session.store.reset(discardingPending: discardPending) } catch let error as SyncError
         where error.code == .pendingChanges
       { throw ToolError("\(error.message) `bothy sync` sends them; --discard-pending loses them.") }
-      try output.print { "Emptied; \(pending) pending changes were discarded." } json: { writer in
+      try output.print {
+        "Emptied; \(pending) pending changes were discarded."
+      } json: { writer in
         writer.member("reset", true)
         writer.member("discarded", pending)
       }

@@ -49,7 +49,9 @@ struct ResolveCommand: AsyncParsableCommand {
       let record = RecordID(type: type, id: id)
       try session.store.resolve(record, choice.resolution)
       let state = try session.store.state(of: record).name
-      try output.print { "\(record): \(choice.rawValue), now \(state)." } json: { writer in
+      try output.print {
+        "\(record): \(choice.rawValue), now \(state)."
+      } json: { writer in
         writer.members(record)
         writer.member("resolution", choice.rawValue)
         writer.member("state", state)

@@ -6,7 +6,8 @@ import BothySync
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Prints how much is pending, how far each container was pulled, and whether the server answers.",
+    abstract:
+      "Prints how much is pending, how far each container was pulled, and whether the server answers.",
     discussion: "Example:  bothy status notes.bothy --json")
 
   @OptionGroup var database: DatabaseOptions

@@ -18,7 +18,8 @@ struct SyncCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @Option(help: "Which way; by default both.") var scope: SyncScope?
-  @Option(help: ArgumentHelp("Pull only this container and those below it.", valueName: "path")) var container: String?
+  @Option(help: ArgumentHelp("Pull only this container and those below it.", valueName: "path"))
+  var container: String?
   @Option(help: "How conflicts are decided; by default the server's state stays.") var merge: MergeChoice?
   @Option(help: "Behave as an older system did.") var preset: PresetChoice?
   @Flag(help: "Go on syncing until interrupted.") var watch = false
@@ -28,7 +29,9 @@ struct SyncCommand: AsyncParsableCommand {
     try await Session.with(database, configure) { session in
       try session.requireServer()
       if watch { return try await follow(session) }
-      let report = await showingProgress(of: session.store) { await session.store.sync(scope, container: container) }
+      let report = await showingProgress(of: session.store) {
+        await session.store.sync(scope, container: container)
+      }
       try print(report)
       if let reason = report.skipped { throw ToolError(try failure(reason, session)) }
     }
@@ -46,7 +49,11 @@ struct SyncCommand: AsyncParsableCommand {
   }
 
   private func print(_ report: SyncReport) throws {
-    try output.print { report.text } json: { report.writeMembers(to: &$0) }
+    try output.print {
+      report.text
+    } json: {
+      report.writeMembers(to: &$0)
+    }
   }
 
   private func failure(_ reason: SkipReason, _ session: Session) throws -> String {
@@ -65,14 +72,19 @@ struct SyncCommand: AsyncParsableCommand {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await store.run() }
         group.addTask {
-          // Writes of other processes are no saves of this one: each commit with pending work asks for a sync.
+          // Another process's writes are no saves of this one: a commit with pending work asks for a sync.
           for await _ in commits {
-            if ((try? store.pendingCounts().total) ?? 1) > 0 { store.resume() }  // unreadable: the pass says why
+            let pending = try? store.pendingCounts().total  // unreadable: the pass says why
+            if pending != 0 { store.resume() }
           }
         }
         for await report in reports {
           do {
-            try output.print { report.text } json: { report.writeMembers(to: &$0) }
+            try output.print {
+              report.text
+            } json: {
+              report.writeMembers(to: &$0)
+            }
           } catch { break }  // nobody reads any more
           if let reason = report.skipped { Standard.note("Not finished: \(reason.message)") }
         }
