@@ -76,6 +76,10 @@ struct ServeCommand: AsyncParsableCommand {
             + "Write [{\"token\":\"…\",\"principal\":\"…\",\"spaces\":[\"…\"]}].")
       }
     }
+    if tokens == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
+      Standard.note(
+        "Everybody who can reach \(host) may read and write every space. Give --tokens to say who may.")
+    }
     let clock = try ToolClock()
     _ = try PrivateFile.create(at: database)
     return ServerConfiguration(

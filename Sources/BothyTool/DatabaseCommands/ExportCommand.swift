@@ -31,20 +31,26 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
+  private func shown(_ record: Record, _ session: Session, _ hasPending: Bool) throws -> ShownRecord {
+    hasPending ? try ShownRecord(record, in: session.store) : ShownRecord(record, state: "clean")
+  }
+
   private func jsonLines(_ pages: RecordPages<Record>, _ session: Session) async throws {
+    let hasPending = try session.store.pendingCounts().total > 0
     for try await record in pages {
       var writer = JSONWriter(reserving: 512)
-      let shown = try ShownRecord(record, in: session.store)
+      let shown = try shown(record, session, hasPending)
       writer.object { shown.write(to: &$0) }
       try Standard.write(writer.bytes + [UInt8(ascii: "\n")])
     }
   }
 
   private func json(_ pages: RecordPages<Record>, _ session: Session) async throws {
+    let hasPending = try session.store.pendingCounts().total > 0
     var opening = "{\"records\":["
     for try await record in pages {
       var writer = JSONWriter(reserving: 512)
-      let shown = try ShownRecord(record, in: session.store)
+      let shown = try shown(record, session, hasPending)
       writer.object { shown.write(to: &$0) }
       try Standard.write(Array(opening.utf8) + writer.bytes)
       opening = ",\n"

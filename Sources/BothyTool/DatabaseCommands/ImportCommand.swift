@@ -34,12 +34,12 @@ struct ImportCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       let reader = RecordReader(type: try session.type(type), container: container)
       let source = try (format ?? ImportFormat(fileName: file)).source(file, reader)
-      let progress = ProgressLine()
+      let line = ProgressLine()
       let start = ContinuousClock.now
       let done = try await session.store.store.importRecords(from: source, batch: batch) { progress in
-        ProgressLine().show("\(progress.total) records imported")
+        line.show("\(progress.total) records imported")
       }
-      progress.clear()
+      line.clear()
       let seconds = (ContinuousClock.now - start) / .seconds(1)
       try output.print {
         "Imported \(done.total) records (\(done.inserted) new, \(done.updated) known) in \(seconds.shown) s."

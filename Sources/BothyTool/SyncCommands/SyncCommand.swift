@@ -71,6 +71,7 @@ struct SyncCommand: AsyncParsableCommand {
     try await Interrupts.running {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await store.run() }
+        group.addTask { await store.sync() }
         group.addTask {
           // Another process's writes are no saves of this one: a commit with pending work asks for a sync.
           for await _ in commits {
