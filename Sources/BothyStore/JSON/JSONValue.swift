@@ -54,13 +54,21 @@ public enum JSONValue: Sendable, Hashable {
       for element in elements { element.write(to: &writer) }
       writer.endArray()
     case .object(let members):
-      writer.beginObject()
-      for (name, member) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-        writer.key(name)
-        member.write(to: &writer)
-      }
-      writer.endObject()
+      Self.write(members, to: &writer)
     }
+  }
+
+  /// Writes the members as an object in canonical order; without those that are null, if asked for.
+  public static func write(
+    _ members: [String: JSONValue], leavingOutNulls: Bool = false, to writer: inout JSONWriter
+  ) {
+    writer.beginObject()
+    for (name, member) in members.sorted(by: { $0.key.precedesInUTF8($1.key) }) {
+      if leavingOutNulls && member.isNull { continue }
+      writer.key(name)
+      member.write(to: &writer)
+    }
+    writer.endObject()
   }
 
   /// The canonical text: members sorted, no white space.
@@ -113,6 +121,21 @@ public enum JSONValue: Sendable, Hashable {
 
   public var isNull: Bool {
     if case .null = self { true } else { false }
+  }
+}
+
+extension String {
+  /// Whether the UTF-8 bytes of this text come before those of the other.
+  fileprivate func precedesInUTF8(_ other: String) -> Bool {
+    var (left, right) = (self, other)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in
+        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+          return left[index] < right[index]
+        }
+        return left.count < right.count
+      }
+    }
   }
 }
 

@@ -30,6 +30,8 @@ package final class TypeTable: Sendable {
   package let existsSQL: String
   /// Writes a whole row as the server has it; synced types only.
   package let putSQL: String
+  /// Sets the version of a row; synced types only.
+  let setVersionSQL: String
 
   init(_ schema: TypeSchema, index: Int) {
     self.schema = schema
@@ -63,6 +65,7 @@ package final class TypeTable: Sendable {
     selectSQL = "SELECT \(all) FROM \(table)"
     selectByIDSQL = "SELECT \(all) FROM \(table) WHERE _id = ?"
     existsSQL = "SELECT 1 FROM \(table) WHERE _id = ?"
+    setVersionSQL = "UPDATE \(table) SET _version = ? WHERE _id = ?"
     let replaced = (columns + system).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     // A row whose version is newer already is left alone: pages and single answers may overtake one another.
     let guardClause =

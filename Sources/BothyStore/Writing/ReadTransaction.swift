@@ -19,7 +19,7 @@ public class ReadTransaction {
     statements = Array(repeating: nil, count: catalog.tables.count * Operation.allCases.count)
   }
 
-  enum Operation: Int, CaseIterable { case select, exists, insert, update, delete, put }
+  enum Operation: Int, CaseIterable { case select, exists, insert, update, delete, put, setVersion }
 
   /// The statement for an operation on a table, prepared once a connection and looked up once a transaction.
   final func statement(_ operation: Operation, _ table: TypeTable) throws -> PreparedStatement {
@@ -33,6 +33,7 @@ public class ReadTransaction {
       case .update: table.updateSQL
       case .delete: table.deleteSQL
       case .put: table.putSQL
+      case .setVersion: table.setVersionSQL
       }
     let statement = try PreparedStatement(sql, in: database)
     statements[slot] = statement

@@ -2,7 +2,7 @@
 extension WriteTransaction {
   /// Writes a row as the server has it, new or over the old one.
   package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws {
-    try unlink(table, id: id)
+    if table.hasListReferences { try unlink(table, id: id) }
     let put = try statement(.put, table)
     put.bind(id, at: 1)
     var encoder = FieldEncoder(binding: put.pointer, from: 2)
@@ -43,7 +43,7 @@ extension WriteTransaction {
 
   /// Sets the version of a row without touching its fields.
   package func setVersion(_ version: String, _ table: TypeTable, id: String) throws {
-    let update = try PreparedStatement("UPDATE \(table.name) SET _version = ? WHERE _id = ?", in: database)
+    let update = try statement(.setVersion, table)
     update.bind(version, at: 1)
     update.bind(id, at: 2)
     try update.run()

@@ -70,14 +70,15 @@ struct SyncPass: Sendable {
     report.requests += 1
     try await keep(clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now()))
     let decisions = try await decide(plan.batch, response)
-    let before = report
-    let applied = try await apply(plan.batch, response, decisions, report)
-    report = applied.report
+    // What one exchange did is added at its end: handing the whole report down would copy it each time.
+    let applied = try await apply(plan.batch, response, decisions)
+    let step = applied.report
+    report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let sendsMore = request.scope != .pull && !plan.batch.items.isEmpty
-    let changed = report.pushed > before.pushed || report.pulled > before.pulled || !response.pages.isEmpty
-      || report.failures.count > before.failures.count || report.synced.count > before.synced.count
+    let changed = step.pushed > 0 || step.pulled > 0 || !response.pages.isEmpty || !step.failures.isEmpty
+      || !step.synced.isEmpty
     return (!sendsMore && open.isEmpty, changed)
   }
 
@@ -165,14 +166,13 @@ struct SyncPass: Sendable {
   }
 
   private func apply(
-    _ batch: PushBatch, _ response: SyncResponse, _ decisions: [String: Settlement.ConflictDecision],
-    _ report: SyncReport
+    _ batch: PushBatch, _ response: SyncResponse, _ decisions: [String: Settlement.ConflictDecision]
   ) async throws -> Applied {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
       var settlement = Settlement(
         transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
-        backoff: configuration.backoff, decisions: decisions, report: report)
+        backoff: configuration.backoff, decisions: decisions, report: SyncReport())
       let verdicts = Dictionary(
         response.outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
       for item in batch.items {

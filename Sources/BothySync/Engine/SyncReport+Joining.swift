@@ -1,4 +1,14 @@
 extension SyncReport {
+  /// Adds what one exchange did. What is blocked, skipped or asked to wait is the pass's to say.
+  mutating func add(_ exchange: SyncReport) {
+    synced += exchange.synced
+    failures += exchange.failures
+    overwritten += exchange.overwritten
+    pushed += exchange.pushed
+    pulled += exchange.pulled
+    repaired += exchange.repaired
+  }
+
   /// Adds what a further round of the same sync did.
   mutating func append(_ further: SyncReport) {
     synced += further.synced

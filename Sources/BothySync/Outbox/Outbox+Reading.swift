@@ -6,9 +6,10 @@ extension Outbox {
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason
     """
 
+  private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
+
   static func entry(_ id: RecordID, in transaction: ReadTransaction) throws -> OutboxEntry? {
-    let select = try PreparedStatement(
-      "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
+    let select = try PreparedStatement(selectByRecord, in: transaction.database)
     select.bind(id.type, at: 1)
     select.bind(id.id, at: 2)
     defer { select.reset() }

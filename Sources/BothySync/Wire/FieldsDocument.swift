@@ -15,7 +15,7 @@ public struct FieldsDocument: Sendable, Hashable {
   /// From members in any order; nulls are dropped.
   public init(_ members: [String: JSONValue]) {
     var writer = JSONWriter(reserving: 64 * members.count)
-    JSONValue.object(members.filter { !$0.value.isNull }).write(to: &writer)
+    JSONValue.write(members, leavingOutNulls: true, to: &writer)
     bytes = writer.bytes
   }
 

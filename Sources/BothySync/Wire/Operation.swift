@@ -64,9 +64,9 @@ extension Operation {
 
   private func writeFields(to writer: inout JSONWriter) {
     writer.key("fields")
-    writer.raw(FieldsDocument(fields).bytes)
-    let cleared = fields.filter { $0.value.isNull }.keys.sorted()
-    if !cleared.isEmpty {
+    JSONValue.write(fields, leavingOutNulls: true, to: &writer)
+    if fields.values.contains(where: \.isNull) {
+      let cleared = fields.filter { $0.value.isNull }.keys.sorted()
       writer.key("cleared")
       writer.beginArray()
       for name in cleared { writer.value(name) }
