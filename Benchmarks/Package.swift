@@ -16,6 +16,7 @@ let package = Package(
   dependencies: [
     .package(name: "bothy", path: ".."),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
     .target(
@@ -26,6 +27,9 @@ let package = Package(
         "CFloor",
         .product(name: "BothyStore", package: "bothy"),
         .product(name: "BothySync", package: "bothy"),
+        .product(name: "BothyHTTP", package: "bothy"),
+        .product(name: "BothyServer", package: "bothy"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],

@@ -5,6 +5,9 @@ import Foundation
 struct Benchmarks {
   static func main() async {
     do {
+      if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--serve" {
+        return try await ServerProcess.serve(CommandLine.arguments[2])
+      }
       let options = try Options(CommandLine.arguments.dropFirst())
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-bench-\(getpid())").path
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -3,7 +3,8 @@ import BothySync
 import Foundation
 
 /// A first push of all rows from one device, then a first pull of them into another device's store, whose table
-/// has an index. Both ends run here on the cores there are.
+/// has an index: over HTTP on loopback with the server in a process beside this one, and, to tell what HTTP
+/// costs, with both ends in this process and the wire's JSON between them.
 struct SyncRun {
   let data: Dataset
   let repetitions: Int
@@ -18,15 +19,27 @@ struct SyncRun {
   func bars() async throws -> [Bar] {
     var pushed: [Double] = []
     var pulled: [Double] = []
+    var pushedOverHTTP: [Double] = []
+    var pulledOverHTTP: [Double] = []
     for repetition in 0..<repetitions {
       let place = "\(folder)/sync-\(repetition)"
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-      let remote = try InProcessRemote("\(place)/server.db")
-      pushed.append(try await push("\(place)/a.db", to: remote))
-      pulled.append(try await pull("\(place)/b.db", from: remote))
+      let inProcess = try InProcessRemote("\(place)/ledger.db")
+      pushed.append(try await push("\(place)/a.db", to: inProcess))
+      pulled.append(try await pull("\(place)/b.db", from: inProcess))
+      let server = try ServerProcess("\(place)/server.db")
+      pushedOverHTTP.append(try await push("\(place)/c.db", to: server.remote))
+      pulledOverHTTP.append(try await pull("\(place)/d.db", from: server.remote))
+      server.stop()
       try FileManager.default.removeItem(atPath: place)
     }
     return [
+      Bar(
+        claim: "first push over loopback HTTP", measured: pushedOverHTTP.median ?? 0, limit: 10_000,
+        isMinimum: true, unit: "rows/s"),
+      Bar(
+        claim: "first pull into an indexed store over loopback HTTP", measured: pulledOverHTTP.median ?? 0,
+        limit: 20_000, isMinimum: true, unit: "rows/s"),
       Bar(
         claim: "first push, wire in process", measured: pushed.median ?? 0, limit: 10_000, isMinimum: true,
         unit: "rows/s"),
@@ -36,14 +49,14 @@ struct SyncRun {
     ]
   }
 
-  private func push(_ path: String, to remote: InProcessRemote) async throws -> Double {
+  private func push(_ path: String, to remote: some RemoteStorage) async throws -> Double {
     let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
     let items = data.items.map(SyncedIndexedItem.init)
     try await device.store.write { transaction in for item in items { try transaction.insert(item) } }
     return try await rate { await device.sync(.push) } rows: { $0.pushed }
   }
 
-  private func pull(_ path: String, from remote: InProcessRemote) async throws -> Double {
+  private func pull(_ path: String, from remote: some RemoteStorage) async throws -> Double {
     let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
     return try await rate { await device.sync(.pull) } rows: { $0.pulled }
   }

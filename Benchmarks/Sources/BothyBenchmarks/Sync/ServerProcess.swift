@@ -1,0 +1,48 @@
+import BothyHTTP
+import BothyServer
+import BothySync
+import Foundation
+import Logging
+
+/// This program once more, as a server in a process of its own.
+final class ServerProcess {
+  let remote: BothyRemote
+  private let process = Process()
+
+  /// Starts the server on a free port and returns when it listens.
+  init(_ path: String) throws {
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+    process.arguments = ["--serve", path]
+    process.standardOutput = output
+    try process.run()
+    var line = Data()
+    while !line.contains(UInt8(ascii: "\n")) {
+      let more = output.fileHandleForReading.availableData
+      guard !more.isEmpty else { throw BenchmarkError("The server did not start.") }
+      line += more
+    }
+    let url = String(decoding: line, as: UTF8.self).split(separator: "\n")[0]
+    remote = BothyRemote(url: String(url), space: "bench", transport: AsyncHTTPClientTransport())
+  }
+
+  func stop() {
+    process.terminate()
+    process.waitUntilExit()
+  }
+
+  /// What the other process does: serves the ledger at `path`, says where, and goes on until it is terminated.
+  static func serve(_ path: String) async throws {
+    var logger = Logger(label: "bench.server")
+    logger.logLevel = .error
+    let server = BothyServer(ServerConfiguration(port: 0, ledger: try SQLiteLedger(at: path), logger: logger))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await server.run() }
+      group.addTask {
+        let address = try await server.ready()
+        FileHandle.standardOutput.write(Data("\(address.url)\n".utf8))
+      }
+      try await group.waitForAll()
+    }
+  }
+}
