@@ -14,7 +14,8 @@ struct Bar {
     for bar in bars {
       let sign = bar.isMinimum ? ">=" : "<="
       Swift.print(
-        bar.claim.padded(width), bar.measured.short.leftPadded(9), bar.unit, sign, bar.limit.short.leftPadded(7),
+        bar.claim.padded(width), bar.measured.short.leftPadded(9), bar.unit, sign,
+        bar.limit.short.leftPadded(7),
         bar.holds ? "pass" : "MISSED")
     }
   }
@@ -28,7 +29,8 @@ extension StoreRun {
       guard let ratio = ratio(workload, contender, to: floor) else { return }
       bars.append(
         Bar(
-          claim: "\(workload.rawValue): \(contender.rawValue) / \(floor.rawValue)", measured: ratio, limit: limit))
+          claim: "\(workload.rawValue): \(contender.rawValue) / \(floor.rawValue)", measured: ratio,
+          limit: limit))
     }
     for workload in [Workload.scan, .readAll, .update, .delete] { add(workload, .local, to: .swift, 1.15) }
     add(.insert, .local, to: .swift, 1.3)

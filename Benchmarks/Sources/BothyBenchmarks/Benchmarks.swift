@@ -9,7 +9,8 @@ struct Benchmarks {
         return try await ServerProcess.serve(CommandLine.arguments[2])
       }
       let options = try Options(CommandLine.arguments.dropFirst())
-      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-bench-\(getpid())").path
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-bench-\(getpid())")
+        .path
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       defer { removeFolder(folder) }
       let missed = try await run(options, in: folder)
@@ -43,9 +44,12 @@ struct Benchmarks {
     if options.parts.contains("sync") {
       bars += try await SyncRun(rows: options.rows, repetitions: options.repetitions, folder: folder).bars()
     }
-    if options.parts.contains("memory") { bars.append(try await MemoryRun(rows: 1_000_000, folder: folder).bar()) }
+    if options.parts.contains("memory") {
+      bars.append(try await MemoryRun(rows: 1_000_000, folder: folder).bar())
+    }
     if options.parts.contains("observers") {
-      let ratio = try await ObserverRun(folder: folder, repetitions: options.repetitions).ratio(observers: 100)
+      let ratio = try await ObserverRun(folder: folder, repetitions: options.repetitions).ratio(
+        observers: 100)
       bars.append(Bar(claim: "one write: with 100 observers / with none", measured: ratio, limit: 3))
     }
     Bar.print(bars)
@@ -111,12 +115,16 @@ struct Options {
     }
   }
 
-  private static func value(after argument: String, _ rest: inout some IteratorProtocol<String>) throws -> String {
+  private static func value(after argument: String, _ rest: inout some IteratorProtocol<String>) throws
+    -> String
+  {
     guard let value = rest.next() else { throw BenchmarkError("\(argument) needs a value") }
     return value
   }
 
-  private static func number(after argument: String, _ rest: inout some IteratorProtocol<String>) throws -> Int {
+  private static func number(after argument: String, _ rest: inout some IteratorProtocol<String>) throws
+    -> Int
+  {
     guard let number = Int(try value(after: argument, &rest)), number > 0 else {
       throw BenchmarkError("\(argument) needs a positive number")
     }

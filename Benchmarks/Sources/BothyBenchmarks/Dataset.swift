@@ -40,7 +40,8 @@ struct Dataset: Sendable {
     let time = Timestamp(milliseconds: 1_760_000_000_000 + Int64(index))
     return Item(
       id: UUIDv7.make(at: time, using: &random),
-      name: "\(words.randomElement(using: &random) ?? "") \(Int.random(in: 1_000_000..<10_000_000, using: &random)) bothy",
+      name:
+        "\(words.randomElement(using: &random) ?? "") \(Int.random(in: 1_000_000..<10_000_000, using: &random)) bothy",
       count: Int.random(in: 0..<max(rows, 1), using: &random),
       price: Double(Int.random(in: 0..<1_000_000, using: &random)) / 128, active: Bool.random(using: &random),
       created: Date(timeIntervalSince1970: Double(1_700_000_000 + index)),

@@ -46,7 +46,8 @@ struct ObserverRun {
   }
 
   /// The median time of one write of one record.
-  private func writes(_ count: Int, to store: Store, _ items: [LocalItem], _ step: inout Int) throws -> Double {
+  private func writes(_ count: Int, to store: Store, _ items: [LocalItem], _ step: inout Int) throws -> Double
+  {
     let clock = ContinuousClock()
     var times: [Double] = []
     for _ in 0..<count {

@@ -71,7 +71,9 @@ extension Int64: FieldConvertible {
 extension Double: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .double }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(isNaN ? 0 : self) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.double() }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    self = try fields.double()
+  }
 }
 
 extension String: FieldConvertible {
@@ -84,7 +86,9 @@ extension String: FieldConvertible {
 extension Date: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .date }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(Timestamp(self)) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.time().date }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+    self = try fields.time().date
+  }
 }
 
 /// Stored as lower-case text.

@@ -1,5 +1,5 @@
-internal import GRDBSQLite
 public import Foundation
+internal import GRDBSQLite
 
 /// Hands out the fields of one record in the order of its schema, read from the current row of a statement or
 /// from values.

@@ -70,7 +70,8 @@ package final class TypeTable: Sendable {
     // A row whose version is newer already is left alone: pages and single answers may overtake one another.
     let guardClause =
       schema.isSynced
-      ? " WHERE _version IS NULL OR excluded._version IS NULL OR CAST(excluded._version AS INTEGER) >= CAST(_version AS INTEGER)" : ""
+      ? " WHERE _version IS NULL OR excluded._version IS NULL OR CAST(excluded._version AS INTEGER) >= CAST(_version AS INTEGER)"
+      : ""
     putSQL =
       Self.insert(into: table, ["_id"] + columns + system)
       + " ON CONFLICT(_id) DO UPDATE SET \(replaced)\(guardClause)"

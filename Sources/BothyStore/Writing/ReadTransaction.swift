@@ -86,8 +86,12 @@ public class ReadTransaction {
 
   /// Whether a record exists. One look-up in the primary key.
   public final func exists(_ id: RecordID) throws -> Bool {
-    let exists = try statement(.exists, catalog.table(id.type))
-    exists.bind(id.id, at: 1)
+    try exists(catalog.table(id.type), id: id.id)
+  }
+
+  final func exists(_ table: TypeTable, id: String) throws -> Bool {
+    let exists = try statement(.exists, table)
+    exists.bind(id, at: 1)
     defer { exists.reset() }
     return try exists.step()
   }

@@ -44,7 +44,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Inserts the record, or updates it if there is one with its id.
   public func save<E: Entity>(_ entity: E, in container: String? = nil) throws {
-    if try exists(RecordID(type: E.typeName, id: entity.id)) {
+    if try exists(table(of: E.self), id: entity.id) {
       try update(entity)
     } else {
       try insert(entity, in: container)
@@ -66,18 +66,20 @@ public final class WriteTransaction: ReadTransaction {
   /// changed counting as a change of its own.
   @discardableResult
   public func delete<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
-    try delete(RecordID(type: E.typeName, id: id))
+    try delete(id, table(of: type))
   }
 
   /// Deletes a record of any type; false if there was none.
   @discardableResult
-  public func delete(_ id: RecordID) throws -> Bool {
-    let table = try catalog.table(id.type)
+  public func delete(_ id: RecordID) throws -> Bool { try delete(id.id, catalog.table(id.type)) }
+
+  private func delete(_ id: String, _ table: TypeTable) throws -> Bool {
     if catalog.incoming[table.index].isEmpty { return try remove(id, table) }
-    guard try exists(id) else { return false }
+    guard try exists(table, id: id) else { return false }
+    let id = RecordID(type: table.schema.name, id: id)
     let plan = try DeletionPlan(of: id, in: self)
     for clearing in plan.clearings { try clearReference(clearing) }
-    for doomed in plan.deletions { _ = try remove(doomed, catalog.table(doomed.type)) }
+    for doomed in plan.deletions { _ = try remove(doomed.id, catalog.table(doomed.type)) }
     return true
   }
 
@@ -171,18 +173,18 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Removes one row, with no regard to what refers to it.
-  private func remove(_ id: RecordID, _ table: TypeTable) throws -> Bool {
+  private func remove(_ id: String, _ table: TypeTable) throws -> Bool {
     var before: StoredRow?
     if table.schema.isSynced {
-      before = try row(table, id: id.id)
+      before = try row(table, id: id)
       guard before != nil else { return false }
     }
-    if table.hasListReferences { try unlink(table, id: id.id) }
+    if table.hasListReferences { try unlink(table, id: id) }
     let delete = try statement(.delete, table)
-    delete.bind(id.id, at: 1)
+    delete.bind(id, at: 1)
     try delete.run()
     guard database.changedRows > 0 else { return false }
-    changed(.delete, table, id.id, before: before)
+    changed(.delete, table, id, before: before)
     try flushIfFull()
     return true
   }

@@ -1,5 +1,5 @@
-import BothySync
 import BothyStore
+import BothySync
 
 /// Bothy's public calls. A store whose type is synced carries an outbox entry for each write, as it does in an
 /// app; nothing is sent.

@@ -41,7 +41,8 @@ private final class CItems {
         at: index,
         to: floor_item(
           id: copy(row.id), name: copy(row.name), note: row.note.flatMap(copy), count: Int64(row.count),
-          price: row.price, created: Int64(row.created.timeIntervalSince1970 * 1000), active: row.active ? 1 : 0))
+          price: row.price, created: Int64(row.created.timeIntervalSince1970 * 1000),
+          active: row.active ? 1 : 0))
     }
   }
 

@@ -21,7 +21,8 @@ final class Connection {
 
   func prepare(_ sql: String) throws -> OpaquePointer {
     var statement: OpaquePointer?
-    guard sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil) == SQLITE_OK,
+    guard
+      sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil) == SQLITE_OK,
       let statement
     else { throw failure() }
     statements.append(statement)
@@ -52,7 +53,8 @@ extension OpaquePointer {
   func text(_ column: Int32) -> String {
     guard let start = sqlite3_column_text(self, column) else { return "" }
     return String(
-      decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column))), as: UTF8.self)
+      decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column))),
+      as: UTF8.self)
   }
 
   func runOnce() throws {

@@ -51,7 +51,9 @@ func grdbSession(_ data: Dataset, _ path: String) throws -> Session {
     },
     scan: { try pool.read { try PlainRecord.order(id).fetchAll($0).count } },
     query: { try pool.read { try PlainRecord.filter(condition).order(name, id).fetchAll($0).count } },
-    queryIndexed: { try pool.read { try IndexedRecord.filter(condition).order(name, id).fetchAll($0).count } },
+    queryIndexed: {
+      try pool.read { try IndexedRecord.filter(condition).order(name, id).fetchAll($0).count }
+    },
     update: {
       try pool.write { database in for item in updates { try item.update(database) } }
       return updates.count

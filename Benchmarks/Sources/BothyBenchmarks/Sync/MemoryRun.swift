@@ -12,9 +12,12 @@ struct MemoryRun {
     let device = try SyncedStore(
       at: "\(folder)/memory.db", schema: SyncRun.schema, remote: EndlessRemote(rows: rows))
     let report = await device.sync(.pull)
-    guard report.pulled == rows else { throw BenchmarkError("The pull moved \(report.pulled) of \(rows) rows.") }
+    guard report.pulled == rows else {
+      throw BenchmarkError("The pull moved \(report.pulled) of \(rows) rows.")
+    }
     return Bar(
-      claim: "first pull of \(rows) rows, peak memory of the process", measured: Self.peakMegabytes, limit: 200,
+      claim: "first pull of \(rows) rows, peak memory of the process", measured: Self.peakMegabytes,
+      limit: 200,
       unit: "MB")
   }
 

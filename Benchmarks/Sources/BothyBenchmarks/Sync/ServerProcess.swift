@@ -23,7 +23,12 @@ final class ServerProcess {
       line += more
     }
     let url = String(decoding: line, as: UTF8.self).split(separator: "\n")[0]
-    remote = BothyRemote(url: String(url), space: "bench", transport: AsyncHTTPClientTransport())
+    #if canImport(Darwin)
+      let transport = URLSessionTransport()
+    #else
+      let transport = AsyncHTTPClientTransport(compression: false)
+    #endif
+    remote = BothyRemote(url: String(url), space: "bench", transport: transport)
   }
 
   func stop() {

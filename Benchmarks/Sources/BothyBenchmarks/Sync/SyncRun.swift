@@ -44,7 +44,8 @@ struct SyncRun {
         claim: "first push, wire in process", measured: pushed.median ?? 0, limit: 10_000, isMinimum: true,
         unit: "rows/s"),
       Bar(
-        claim: "first pull into an indexed store, wire in process", measured: pulled.median ?? 0, limit: 20_000,
+        claim: "first pull into an indexed store, wire in process", measured: pulled.median ?? 0,
+        limit: 20_000,
         isMinimum: true, unit: "rows/s"),
     ]
   }
@@ -53,12 +54,20 @@ struct SyncRun {
     let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
     let items = data.items.map(SyncedIndexedItem.init)
     try await device.store.write { transaction in for item in items { try transaction.insert(item) } }
-    return try await rate { await device.sync(.push) } rows: { $0.pushed }
+    return try await rate {
+      await device.sync(.push)
+    } rows: {
+      $0.pushed
+    }
   }
 
   private func pull(_ path: String, from remote: some RemoteStorage) async throws -> Double {
     let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
-    return try await rate { await device.sync(.pull) } rows: { $0.pulled }
+    return try await rate {
+      await device.sync(.pull)
+    } rows: {
+      $0.pulled
+    }
   }
 
   private func rate(_ sync: () async -> SyncReport, rows: (SyncReport) -> Int) async throws -> Double {
@@ -67,7 +76,8 @@ struct SyncRun {
     let report = await sync()
     let seconds = start.duration(to: clock.now) / .seconds(1)
     guard report.skipped == nil, rows(report) == data.items.count else {
-      throw BenchmarkError("The sync moved \(rows(report)) of \(data.items.count) rows: \(report.skipped as Any)")
+      throw BenchmarkError(
+        "The sync moved \(rows(report)) of \(data.items.count) rows: \(report.skipped as Any)")
     }
     return Double(data.items.count) / seconds
   }
