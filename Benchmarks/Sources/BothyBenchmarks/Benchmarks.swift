@@ -23,6 +23,10 @@ struct Benchmarks {
 
   private static func run(_ options: Options, in folder: String) async throws -> Int {
     var bars: [Bar] = []
+    if options.parts.contains("memory") {
+      // First, because the system tells the peak of the process's whole life.
+      bars.append(try await MemoryRun(rows: options.memoryRows, folder: folder).bar())
+    }
     if options.parts.contains("store") {
       print(
         """
@@ -43,9 +47,6 @@ struct Benchmarks {
     if options.parts.contains("curve") { try curve(options, in: folder) }
     if options.parts.contains("sync") {
       bars += try await SyncRun(rows: options.rows, repetitions: options.repetitions, folder: folder).bars()
-    }
-    if options.parts.contains("memory") {
-      bars.append(try await MemoryRun(rows: 1_000_000, folder: folder).bar())
     }
     if options.parts.contains("observers") {
       let ratio = try await ObserverRun(folder: folder, repetitions: options.repetitions).ratio(
@@ -87,8 +88,9 @@ struct Benchmarks {
 struct Options {
   var rows = 100_000
   var repetitions = 5
-  var parts: Set<String> = ["store", "observers", "sync"]
+  var parts: Set<String> = ["store", "observers", "sync", "memory"]
   var curveLimit = 1_000_000
+  var memoryRows = 1_000_000
   var isStrict = false
   var contenders = Contender.allCases
 
@@ -105,6 +107,7 @@ struct Options {
         rows = 20_000
         repetitions = 3
         curveLimit = 10_000
+        memoryRows = 100_000
       case "--contender":
         let name = try Self.value(after: argument, &iterator)
         contenders = Contender.allCases.filter { "\($0)" == name }

@@ -107,7 +107,9 @@ struct PushBatchBuilder {
       try Outbox.drop(entry.record, in: transaction)
       return
     }
-    var fields = try Self.changedFields(table.document(row), since: entry.base)
+    var fields =
+      entry.base == nil
+      ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
     if fields.isEmpty && entry.kind == .update {
       try Outbox.drop(entry.record, in: transaction)
       return

@@ -20,13 +20,15 @@ extension TypeTable {
     return FieldsDocument(canonical: writer.bytes)
   }
 
+  /// The members of the row's document, made without writing and reading it.
+  func members(_ row: StoredRow) throws -> [String: JSONValue] {
+    row.unknownFields == nil ? members(row.values) : try document(row).members()
+  }
+
   private func members(_ values: [FieldValue]) -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
-    for (field, value) in zip(schema.fields, values) where !value.isNull {
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      members[field.name] = try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
-    }
+    members.reserveCapacity(values.count)
+    for (field, value) in zip(schema.fields, values) where !value.isNull { members[field.name] = value.json }
     return members
   }
 
@@ -60,6 +62,23 @@ extension TypeTable {
     return StoredRow(
       values: values, container: container == schema.name ? nil : container, version: version,
       unknownFields: unknown.isEmpty ? nil : JSONValue.object(unknown).canonicalText)
+  }
+}
+
+extension FieldValue {
+  /// What the value's JSON text is read as.
+  fileprivate var json: JSONValue? {
+    switch self {
+    case .bool(let flag): return .bool(flag)
+    case .int(let number), .date(let number): return .int(number)
+    case .text(let text): return .string(text)
+    case .list(let ids): return .array(ids.map { .string($0) })
+    case .null: return .null
+    case .double, .data, .coordinate, .json:
+      var writer = JSONWriter()
+      write(to: &writer)
+      return try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
+    }
   }
 }
 
