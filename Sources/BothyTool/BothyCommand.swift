@@ -9,15 +9,15 @@ struct BothyCommand: AsyncParsableCommand {
     discussion: """
       See it work:        bothy demo
       Run a server:       bothy serve --port 8080
-      Make a database:    bothy db create notes.bothy --schema schema.json --server http://localhost:8080
+      Make a database:    bothy db create notes.bothy --schema schema.json
       Write and read:     bothy db put notes.bothy Note '{"title":"Milk"}'
-                          bothy db query notes.bothy Note --where "title CONTAINS 'il'"
-      Agree with others:  bothy sync notes.bothy
+                          bothy db query notes.bothy Note --order -title
+      Agree with others:  bothy sync notes.bothy --server http://localhost:8080
 
-      Every command takes --json: one JSON document on standard output. Logs and progress go to standard
-      error.
-      Exit status: 0 done, 1 failed (the reason is on standard error), 64 wrong usage.
-      BOTHY_NOW sets the clock: an RFC 3339 time, or an offset such as +7d1s or -2h.
+      Every command takes --json: one JSON document on standard output. Logs and
+      progress go to standard error. Exit status: 0 done, 1 failed (the reason is on
+      standard error), 64 wrong usage. BOTHY_NOW sets the clock: an RFC 3339 time,
+      or an offset such as +7d1s or -2h.
       """,
     version: "0.1.0",
     subcommands: [

@@ -6,7 +6,7 @@ struct CompletionsCommand: ParsableCommand {
     commandName: "completions",
     abstract: "Prints a completion script for a shell.",
     discussion: """
-      Example:  bothy completions bash > ~/.local/share/bash-completion/completions/bothy
+      Example:  bothy completions bash > ~/.bash_completion.d/bothy
                 bothy completions zsh > ~/.zfunc/_bothy
       """)
 

@@ -12,11 +12,13 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serves spaces over HTTP from one SQLite file, until interrupted.",
     discussion: """
-      Prints one line with its address when it is ready. Without --tokens everybody who can reach the address
-      may read and write every space, so keep it on this machine then. A tokens file:
+      Prints one line with its address when it is ready. Without --tokens everybody
+      who can reach the address may read and write every space, so keep it on this
+      machine then. A tokens file:
         [{"token":"a long random text","principal":"ada","spaces":["home"]}]
-      With --schema records are checked against it and its permissions hold. SIGINT and SIGTERM let requests
-      that are under way finish. The API describes itself at /openapi.json.
+      With --schema records are checked against it and its permissions hold. SIGINT
+      and SIGTERM let requests that are under way finish. The API describes itself
+      at /openapi.json.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
       """)

@@ -10,13 +10,16 @@ struct CreateCommand: AsyncParsableCommand {
     abstract: "Makes a database file with a schema, or brings an existing one to it.",
     discussion: """
       The schema is a JSON file:
-        {"version":1,"types":[{"name":"Note","fields":[{"name":"title","type":"string"},
+        {"version":1,"types":[{"name":"Note","fields":[
+          {"name":"title","type":"string"},
           {"name":"due","type":"date","optional":true,"indexed":true}]}]}
-      Types of fields: bool, int, double, string, date, uuid, data, coordinate, json, blob, reference,
-      references.
-      Server, space and token are kept in the file, which only its owner may read.
+      Types of fields: bool, int, double, string, date, uuid, data, coordinate,
+      json, blob, reference, references. Server, space and token are kept in the
+      file, which only its owner may read.
 
-      Example:  bothy db create notes.bothy --schema schema.json --server http://localhost:8080 --space home
+      Example:  bothy db create notes.bothy --schema schema.json
+                bothy db create notes.bothy --schema schema.json --space home \\
+                  --server http://localhost:8080
       """)
 
   @OptionGroup var database: DatabaseOptions

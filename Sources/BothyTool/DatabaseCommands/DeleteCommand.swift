@@ -8,7 +8,8 @@ struct DeleteCommand: AsyncParsableCommand {
     commandName: "delete",
     abstract: "Deletes a record; the server is told at the next sync.",
     discussion: """
-      References to it follow their delete rules. Fails with status 1 when there is no such record.
+      References to it follow their delete rules. Fails with status 1 when there is
+      no such record.
 
       Example:  bothy db delete notes.bothy Note 0197f3c2-…
       """)

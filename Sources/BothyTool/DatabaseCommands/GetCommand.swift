@@ -10,7 +10,7 @@ struct GetCommand: AsyncParsableCommand {
     discussion: """
       Fails with status 1 when there is none.
 
-      Example:  bothy db get notes.bothy Note 0197f3c2-… --fetch networkElseCache --json
+      Example:  bothy db get notes.bothy Note 0197f3c2-… --fetch cacheOnly
       """)
 
   @OptionGroup var database: DatabaseOptions

@@ -8,13 +8,14 @@ struct ImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Adds many records from JSON lines, JSON, CSV or GeoJSON.",
     discussion: """
-      Records whose id exists are updated. One transaction a batch: a bad record stops the import with its
-      place named, and the batches before it are kept. GeoJSON: a feature's id is its 'id' or 'osm_ids'; fields
-      are filled from members and properties of the same name, 'geometry' and 'properties' as JSON, a coordinate
-      field from the middle of the geometry.
+      Records whose id exists are updated. One transaction a batch: a bad record
+      stops the import with its place named, and the batches before it are kept.
+      GeoJSON: a feature's id is its 'id' or 'osm_ids'; fields are filled from
+      members and properties of the same name, 'geometry' and 'properties' as JSON,
+      a coordinate field from the middle of the geometry.
 
       Example:  bothy db import notes.bothy Note notes.csv
-                curl -s https://example.org/huts.json | bothy db import map.bothy Place - --format geojson
+                bothy db import map.bothy Place - --format geojson < huts.json
       """)
 
   @OptionGroup var database: DatabaseOptions

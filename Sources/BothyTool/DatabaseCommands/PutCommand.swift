@@ -8,11 +8,11 @@ struct PutCommand: AsyncParsableCommand {
     commandName: "put",
     abstract: "Inserts a record, or updates the given fields of one that exists.",
     discussion: """
-      The record is a JSON object of fields, with 'id' to name an existing record; null clears a field.
-      Dates are RFC 3339 text or milliseconds since 1970.
+      The record is a JSON object of fields, with 'id' to name an existing record;
+      null clears a field. Dates are RFC 3339 text or milliseconds since 1970.
 
       Example:  bothy db put notes.bothy Note '{"title":"Milk","due":"2026-12-01"}'
-                bothy db put notes.bothy Note '{"id":"0197…","due":null}' --save networkOnly
+                bothy db put notes.bothy Note '{"id":"0197…","due":null}'
       """)
 
   @OptionGroup var database: DatabaseOptions

@@ -8,10 +8,12 @@ struct QueryCommand: AsyncParsableCommand {
     commandName: "query",
     abstract: "Prints the records that fit a condition.",
     discussion: """
-      Conditions compare fields: =, !=, <, <=, >, >=, IN (…), CONTAINS, BEGINSWITH, IS NULL, INCLUDES,
-      MATCHES 'full text', location WITHIN metres OF lat,lon; joined by AND, OR, NOT and brackets.
+      Conditions compare fields: =, !=, <, <=, >, >=, IN (…), CONTAINS, BEGINSWITH,
+      IS NULL, INCLUDES, MATCHES 'full text', location WITHIN metres OF lat,lon;
+      joined by AND, OR, NOT and brackets.
 
-      Example:  bothy db query notes.bothy Note --where "done = false AND due < 2026-12-01" --order -due
+      Example:  bothy db query notes.bothy Note --order -due,title --limit 10
+                bothy db query notes.bothy Note --where "due < 2026-12-01"
       """)
 
   @OptionGroup var database: DatabaseOptions

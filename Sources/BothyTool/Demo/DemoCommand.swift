@@ -9,9 +9,10 @@ struct DemoCommand: AsyncParsableCommand {
     commandName: "demo",
     abstract: "Shows two devices that write offline, meet conflicts, come back and agree.",
     discussion: """
-      Starts a server on a free port of this machine and two devices with a database file each, in a temporary
-      folder that is removed at the end. Ends with status 0 only if both devices and the server hold the same.
-      Input: a GeoJSON file, by default a map tile of this project's fixtures where they are at hand, else
+      Starts a server on a free port of this machine and two devices with a database
+      file each, in a temporary folder that is removed at the end. Ends with status
+      0 only if both devices and the server hold the same. Input: a GeoJSON file, by
+      default a map tile of this project's fixtures where they are at hand, else
       places that it makes itself.
 
       Example:  bothy demo --features places.geojson

@@ -32,6 +32,9 @@ struct RemoteOptions: ParsableArguments {
       ["http", "https"].contains(scheme),
       let host = url.host, !host.isEmpty
     else { throw ValidationError("'\(text)' is no server address. Write it like http://localhost:8080.") }
+    guard url.user == nil, url.password == nil else {
+      throw ValidationError("A server address holds no user and password. Give the secret with --token.")
+    }
     return text.hasSuffix("/") ? String(text.dropLast()) : text
   }
 }

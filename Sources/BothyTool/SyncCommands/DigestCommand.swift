@@ -8,7 +8,8 @@ struct DigestCommand: AsyncParsableCommand {
     commandName: "digest",
     abstract: "Prints a digest of the records: equal digests mean equal content.",
     discussion: """
-      Of what is here, pending changes included; --remote asks the server for its own instead.
+      Of what is here, pending changes included; --remote asks the server for its
+      own instead.
 
       Example:  bothy digest notes.bothy --container Note
                 bothy digest notes.bothy --remote

@@ -8,7 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor",
     abstract: "Examines the file, its tables, rows and indexes, and the bookkeeping of syncing.",
     discussion: """
-      Changes nothing, unless --repair, which builds indexes again. Ends with status 1 when data is damaged.
+      Changes nothing, unless --repair, which builds indexes again. Ends with status
+      1 when data is damaged.
 
       Example:  bothy doctor notes.bothy
       """)

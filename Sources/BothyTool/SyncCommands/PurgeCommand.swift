@@ -8,8 +8,9 @@ struct PurgeCommand: AsyncParsableCommand {
     commandName: "purge",
     abstract: "Removes records from this device without telling the server; the next sync brings them back.",
     discussion: """
-      Without a type all synced records go, without ids all of the type. Records with pending changes stay and
-      are listed, unless --including-pending, which loses those changes.
+      Without a type all synced records go, without ids all of the type. Records
+      with pending changes stay and are listed, unless --including-pending, which
+      loses those changes.
 
       Example:  bothy purge notes.bothy Note
       """)
@@ -42,7 +43,8 @@ struct ResetCommand: AsyncParsableCommand {
     commandName: "reset",
     abstract: "Removes all synced records from this device; the next sync brings everything again.",
     discussion: """
-      Refuses while anything is pending, unless --discard-pending, which loses those changes.
+      Refuses while anything is pending, unless --discard-pending, which loses those
+      changes.
 
       Example:  bothy reset notes.bothy
       """)

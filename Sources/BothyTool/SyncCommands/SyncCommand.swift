@@ -8,9 +8,10 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync",
     abstract: "Sends what is pending, pulls what is new, and says what became of each record.",
     discussion: """
-      Ends with status 1 when the server could not be reached; nothing is lost then, and the report says so.
-      Changes that the server refuses are in the report and in `bothy inbox`; they are no failure of the sync.
-      --watch goes on syncing after each change here or there until Ctrl-C, a report a line.
+      Ends with status 1 when the server could not be reached; nothing is lost then,
+      and the report says so. Changes that the server refuses are in the report and
+      in `bothy inbox`; they are no failure of the sync. --watch goes on syncing
+      after each change here or there until Ctrl-C, a report a line.
 
       Example:  bothy sync notes.bothy
                 bothy sync notes.bothy --scope push --merge fieldMerge --json
