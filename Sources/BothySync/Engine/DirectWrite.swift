@@ -7,22 +7,34 @@ import BothyStore
 struct DirectWrite: Sendable {
   let pass: SyncPass
   let change: LocalChange
+  /// Whether the accepted record is stored here.
   let keepsLocally: Bool
+  /// Whether the change is stored here, pending, when the server does not answer.
+  let keepsInDoubt: Bool
 
   private struct Draft: Error, Sendable {
     var operation: Operation?
     var version: String?
   }
 
-  /// Returns the record's version on the server. Throws `RemoteError`, `SyncError` for a refusal or a conflict
-  /// that the merge policy gives to the server, `StoreError` for a change that does not fit the schema.
+  /// The server did not answer: the change was written here, with the operation that may have reached it.
+  struct KeptInDoubt: Error {}
+
+  /// Returns the record's version on the server. Throws `KeptInDoubt`, `RemoteError`, `SyncError` for a refusal or
+  /// a conflict with others, `StoreError` for a change that does not fit the schema.
   func run() async throws -> String {
+    try await settleDoubts()
     for _ in 0..<5 {
       let draft = try await draft()
       guard let operation = draft.operation else { return draft.version ?? "" }
       let request = SyncRequest(
         device: pass.device, schemaVersion: pass.store.schema.version, operations: [operation])
-      let response = try await pass.remote.exchange(request)
+      let response: SyncResponse
+      do { response = try await pass.remote.exchange(request) } catch {
+        guard error.errorClass == .unreachable, keepsInDoubt else { throw error }
+        try await keepInDoubt(operation)
+        throw KeptInDoubt()
+      }
       guard let verdict = response.outcomes.first?.verdict else {
         throw SyncError(.protocolViolation, "The server did not answer the operation.", record: change.id)
       }
@@ -44,6 +56,22 @@ struct DirectWrite: Sendable {
     }
     throw SyncError(
       .conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
+  }
+
+  /// An operation of the record that is in doubt is asked for first: what is to be sent now depends on it.
+  private func settleDoubts() async throws {
+    let id = change.id
+    func isInDoubt() async throws -> Bool {
+      try await pass.store.read { try Outbox.mark(id, in: $0)?.wasSent ?? false }
+    }
+    guard try await isInDoubt() else { return }
+    let report = await pass.run(SyncPass.Request(scope: .push, pulls: [], records: [id]))
+    guard try await isInDoubt() else { return }
+    guard keepsInDoubt else {
+      throw RemoteError(.unreachable, report.skipped.map { SyncError($0).message } ?? "The server did not answer.")
+    }
+    try await pass.store.write { try change.apply(in: $0) }
+    throw KeptInDoubt()
   }
 
   /// The operation that the change amounts to, found by making it and rolling back.
@@ -74,6 +102,15 @@ struct DirectWrite: Sendable {
       operation: Operation(
         id: pass.configuration.makeOperationID(), kind: entry.kind, record: change.id,
         container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields))
+  }
+
+  /// Sent again it must be the same operation: the server may have applied it.
+  private func keepInDoubt(_ operation: Operation) async throws {
+    try await pass.store.write { transaction in
+      try change.apply(in: transaction)
+      try transaction.flush()
+      try Outbox.markSent(operation, in: transaction)
+    }
   }
 
   /// Writes here what the server accepted.

@@ -76,7 +76,7 @@ struct SyncPass: Sendable {
     report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
-    let sendsMore = request.scope != .pull && !plan.batch.items.isEmpty
+    let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty
     let changed = step.pushed > 0 || step.pulled > 0 || !response.pages.isEmpty || !step.failures.isEmpty
       || !step.synced.isEmpty
     return (!sendsMore && open.isEmpty, changed)
@@ -87,16 +87,20 @@ struct SyncPass: Sendable {
   private struct Plan: Sendable {
     var request: SyncRequest
     var batch: PushBatch
+    /// Whether operations were left for the next exchange.
+    var holdsBack: Bool
   }
 
-  /// While a complete snapshot is coming in, operations travel in requests of their own, so that every row they
-  /// make is part of the snapshot too.
+  /// A first pull is begun before anything is sent, so that a device does not get its own work back in it. While
+  /// the further pages of a snapshot are missing, operations travel in requests of their own, so that every row
+  /// they make is part of the snapshot too.
   private func plan(_ request: Request, due: Int64, _ scopes: [PullScope]) async throws -> Plan {
     try await store.write(origin: .remote) { transaction in
       let states = try scopes.map { try PullState.load($0, in: transaction) }
-      let isFilling = states.contains { $0.cursor == nil || $0.staged != nil }
+      let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
+      let isFilling = states.contains { $0.staged != nil }
       var batch = PushBatch()
-      if request.scope != .pull {
+      if request.scope != .pull && !isBeginning {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, sendsTimes: configuration.sendsLocalTimes,
           makeID: configuration.makeOperationID)
@@ -107,8 +111,8 @@ struct SyncPass: Sendable {
         request: SyncRequest(
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
-          oldestOpen: batch.items.map(\.operation.id).min()),
-        batch: batch)
+          oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction)),
+        batch: batch, holdsBack: isBeginning && request.scope != .pull)
     }
   }
 

@@ -85,18 +85,18 @@ extension SyncedStore {
     }
     do {
       let version = try await engine.gate.withGate {
-        try await DirectWrite(pass: engine.pass, change: change, keepsLocally: keepsLocally).run()
+        try await DirectWrite(
+          pass: engine.pass, change: change, keepsLocally: keepsLocally,
+          keepsInDoubt: keepsLocally && !isRemoteOnly
+        ).run()
       }
       return SaveReceipt(record: change.id, state: .accepted(version: version), store: self, revision: nil)
-    } catch let error as RemoteError where error.errorClass == .unreachable {
-      if isRemoteOnly {
-        throw SyncError(
-          .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
-          record: change.id, underlying: error)
-      }
-      guard keepsLocally else { throw SyncError(error) }
-      try await store.write { try change.apply(in: $0) }
+    } catch is DirectWrite.KeptInDoubt {
       return try await kept(change, options)
+    } catch let error as RemoteError where error.errorClass == .unreachable && isRemoteOnly {
+      throw SyncError(
+        .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
+        record: change.id, underlying: error)
     } catch let error as RemoteError { throw SyncError(error) }
   }
 }

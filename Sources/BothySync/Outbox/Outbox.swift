@@ -125,6 +125,29 @@ extension Outbox {
     try delete.run()
   }
 
+  /// Notes that an operation was sent for the entry as it is now.
+  static func markSent(_ operation: Operation, in transaction: WriteTransaction) throws {
+    var writer = JSONWriter(reserving: 256)
+    operation.write(to: &writer)
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = ?3, sent_revision = revision, sent = ?4 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(operation.record.type, at: 1)
+    update.bind(operation.record.id, at: 2)
+    update.bind(operation.id, at: 3)
+    update.bind(utf8: writer.bytes, at: 4)
+    try update.run()
+  }
+
+  /// The smallest id of the operations whose outcome is unknown.
+  static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
+    let select = try PreparedStatement(
+      "SELECT min(operation) FROM bothy_outbox WHERE operation IS NOT NULL", in: transaction.database)
+    defer { select.reset() }
+    return try select.step() ? select.text(at: 0) : nil
+  }
+
   /// Removes an entry of which the server will not hear; what a pull has told meanwhile of its record takes
   /// effect.
   static func drop(_ id: RecordID, in transaction: WriteTransaction) throws {
