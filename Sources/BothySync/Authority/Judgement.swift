@@ -1,13 +1,19 @@
 import BothyStore
 
 /// Decides what becomes of one operation, given what the server has. Pure: no input but its arguments.
-struct Judgement {
+package struct Judgement {
   let rules: AuthorityRules
   let principal: Principal
   /// The server's clock.
   let now: Int64
 
-  enum Decision: Equatable {
+  package init(rules: AuthorityRules, principal: Principal, now: Int64) {
+    self.rules = rules
+    self.principal = principal
+    self.now = now
+  }
+
+  package enum Decision: Equatable {
     /// Store this; its version and position are for the caller to give.
     case store(ServerRecord, fieldsDiffer: Bool)
     /// The server has just this already.
@@ -25,7 +31,7 @@ struct Judgement {
   ///
   /// An update of the base version that would change nothing is `unchanged`. One of another version is a conflict
   /// even then: two devices that each counted one up send the same number.
-  func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
+  package func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
     if let rejection = refusal(of: operation, current: current) { return .reject(rejection) }
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     switch operation.kind {
@@ -81,8 +87,10 @@ struct Judgement {
       case .update: .update
       case .delete: .delete
       }
+    // A new record is its maker's; one that nobody owns is not anybody's who asks.
+    let owner = current.map(\.owner) ?? principal.name
     let isHidden = current.map { !$0.isDeleted && !rules.shows($0, to: principal) } ?? false
-    if isHidden || !rules.allows(action, type, principal, owner: current?.owner ?? principal.name) {
+    if isHidden || !rules.allows(action, type, principal, owner: owner) {
       return Rejection(
         code: "forbidden", message: "You may not \(operation.kind.rawValue) this record of \(type).")
     }

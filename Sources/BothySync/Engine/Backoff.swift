@@ -24,8 +24,9 @@ public struct Backoff: Sendable {
     return bound * max(0.1, random())
   }
 
-  func milliseconds(attempt: Int) -> Int64 {
+  /// The same in whole milliseconds, at least one: what is put off is never due at the same moment.
+  package func milliseconds(attempt: Int) -> Int64 {
     let delay = delay(attempt: attempt).components
-    return delay.seconds * 1000 + delay.attoseconds / 1_000_000_000_000_000
+    return max(1, delay.seconds * 1000 + delay.attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -3,7 +3,7 @@ import Synchronization
 /// Lets one task at a time through, in the order they came: exchanges with the server never overlap.
 ///
 /// A waiting task that is cancelled leaves the queue and throws; it never holds up the others.
-final class Gate: Sendable {
+package final class Gate: Sendable {
   private struct State {
     var isTaken = false
     var waiters: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
@@ -13,7 +13,9 @@ final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  func withGate<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+  package init() {}
+
+  package func withGate<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
     try await enter()
     defer { leave() }
     return try await body()

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A bell with one slot: ringing it while nobody waits is remembered once. One task waits at a time.
-final class Signal: Sendable {
+package final class Signal: Sendable {
   private struct State {
     var isRung = false
     var waiter: CheckedContinuation<Bool, Never>?
@@ -9,7 +9,9 @@ final class Signal: Sendable {
 
   private let state = Mutex(State())
 
-  func ring() {
+  package init() {}
+
+  package func ring() {
     let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
       guard let waiter = state.waiter else {
         state.isRung = true
@@ -22,7 +24,7 @@ final class Signal: Sendable {
   }
 
   /// Waits for a ring. False when the task was cancelled before one came.
-  func wait() async -> Bool {
+  package func wait() async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let answer = state.withLock { state -> Bool? in

@@ -9,10 +9,10 @@ public final class SyncClock: Sendable {
   private let device: @Sendable () -> Int64
   private let estimate = Mutex<Estimate?>(nil)
 
-  struct Estimate: Sendable, Hashable {
-    var offset: Int64
-    var roundTrip: Int64
-    var measuredAt: Int64
+  package struct Estimate: Sendable, Hashable {
+    package var offset: Int64
+    package var roundTrip: Int64
+    package var measuredAt: Int64
   }
 
   /// - Parameter now: the device's clock, in milliseconds since 1970.
@@ -33,7 +33,7 @@ public final class SyncClock: Sendable {
   func restore(_ saved: Estimate) { estimate.withLock { $0 = saved } }
 
   /// Takes a sample; returns the estimate now in force if it changed.
-  func sample(serverTime: Int64, sentAt: Int64, receivedAt: Int64) -> Estimate? {
+  package func sample(serverTime: Int64, sentAt: Int64, receivedAt: Int64) -> Estimate? {
     let roundTrip = max(0, receivedAt - sentAt)
     let sample = Estimate(
       offset: serverTime - (sentAt + roundTrip / 2), roundTrip: roundTrip, measuredAt: receivedAt)

@@ -7,7 +7,7 @@
 /// | passing(again)      | idle, waiting (failed), passing (asked meanwhile), stopped   |
 /// | waiting(attempt)    | passing (timer, asked, reachable, foreground), stopped       |
 /// | paused              | idle or passing (resumed), stopped                           |
-struct SyncMachine: ~Copyable {
+package struct SyncMachine: ~Copyable {
   private enum State {
     case stopped
     case idle(attempt: Int)
@@ -16,7 +16,7 @@ struct SyncMachine: ~Copyable {
     case paused
   }
 
-  enum Event: Equatable {
+  package enum Event: Equatable, Sendable {
     case started(hasWork: Bool)
     case stopped
     /// Somebody wants a pass: a save, a read, the app, a hint, the timer of the configuration.
@@ -29,7 +29,7 @@ struct SyncMachine: ~Copyable {
     case resumed(hasWork: Bool)
   }
 
-  enum PassResult: Equatable {
+  package enum PassResult: Equatable, Sendable {
     case complete
     /// Entries became ready while it ran.
     case moreWork
@@ -39,7 +39,7 @@ struct SyncMachine: ~Copyable {
     case blocked
   }
 
-  enum Action: Equatable {
+  package enum Action: Equatable, Sendable {
     case none
     case startPass
     /// Wait for the backoff of this attempt, at least so many seconds.
@@ -48,9 +48,9 @@ struct SyncMachine: ~Copyable {
 
   private var state: State = .stopped
 
-  init() {}
+  package init() {}
 
-  mutating func handle(_ event: Event) -> Action {
+  package mutating func handle(_ event: Event) -> Action {
     switch (state, event) {
     case (_, .stopped):
       state = .stopped

@@ -1,7 +1,7 @@
-import BothyStore
+package import BothyStore
 
 /// The three-way merge, field by field. Pure.
-enum FieldMerge {
+package enum FieldMerge {
   static func decide(_ context: MergeContext) -> MergeDecision {
     guard let server = context.serverFields else { return .client }
     guard let client = context.client else { return .server }
@@ -13,7 +13,7 @@ enum FieldMerge {
   }
 
   /// Merges all fields that occur on any side. An absent field is null.
-  static func merge(
+  package static func merge(
     base: [String: JSONValue], client: [String: JSONValue], server: [String: JSONValue], clientIsLater: Bool,
     rule: (String) -> FieldMergeRule
   ) -> [String: JSONValue] {
@@ -27,7 +27,7 @@ enum FieldMerge {
     return merged
   }
 
-  static func merge(
+  package static func merge(
     base: JSONValue, client: JSONValue, server: JSONValue, clientIsLater: Bool, rule: FieldMergeRule
   ) -> JSONValue {
     if client == base { return server }

@@ -1,6 +1,6 @@
 /// How a new local change joins what is already pending for the same record, so that there is at most one entry
 /// a record (rule R4). Pure.
-enum Collapse: Equatable {
+package enum Collapse: Equatable, Sendable {
   /// There was no entry; one of this kind begins, with the row as it was for a base.
   case begin(Operation.Kind)
   /// The entry takes this kind and keeps its base.
@@ -12,7 +12,7 @@ enum Collapse: Equatable {
   ///   - pending: the kind of the entry there is, if any.
   ///   - wasSent: whether that entry was sent and its outcome is unknown.
   ///   - hasBase: whether the server is known to have the record.
-  init(_ pending: Operation.Kind?, wasSent: Bool, hasBase: Bool, then change: Operation.Kind) {
+  package init(_ pending: Operation.Kind?, wasSent: Bool, hasBase: Bool, then change: Operation.Kind) {
     switch (pending, change) {
     case (nil, _): self = .begin(change)
     case (.insert?, .insert), (.insert?, .update): self = .become(.insert)
