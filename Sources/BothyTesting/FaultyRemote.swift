@@ -23,6 +23,8 @@ public final class FaultyRemote: RemoteStorage {
     var beforeSending: @Sendable (SyncRequest) async -> Void = { _ in }
     var isOffline = false
     var requests: [SyncRequest] = []
+    var reads = 0
+    var hints: [AsyncThrowingStream<Void, any Error>.Continuation] = []
   }
 
   private let remote: any RemoteStorage
@@ -39,7 +41,15 @@ public final class FaultyRemote: RemoteStorage {
   /// The exchanges that were tried, in order.
   public var requests: [SyncRequest] { state.withLock { $0.requests } }
 
-  public func forgetRequests() { state.withLock { $0.requests = [] } }
+  /// The number of queries, counts and digests that were asked for.
+  public var reads: Int { state.withLock { $0.reads } }
+
+  public func forgetRequests() {
+    state.withLock { state in
+      state.requests = []
+      state.reads = 0
+    }
+  }
 
   /// Sets what happens to each exchange from now on.
   public func setScript(_ script: @escaping @Sendable () -> Fault) { state.withLock { $0.script = script } }
@@ -83,21 +93,45 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
-    if isOffline { throw Self.unreachable }
+    try failRead()
     return try await remote.query(query)
   }
 
   public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
-    if isOffline { throw Self.unreachable }
+    try failRead()
     return try await remote.count(query)
   }
 
   public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
-    if isOffline { throw Self.unreachable }
+    try failRead()
     return try await remote.digest(scope)
   }
 
-  public func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+  /// A question that changes nothing: what is lost on the way there or back makes no difference.
+  private func failRead() throws(RemoteError) {
+    let (fault, isOffline) = state.withLock { state in
+      state.reads += 1
+      return (state.script(), state.isOffline)
+    }
+    if isOffline { throw Self.unreachable }
+    switch fault {
+    case .none, .duplicated: return
+    case .lostRequest, .lostAnswer: throw Self.unreachable
+    case .status(let status, let retryAfter):
+      let error = RemoteError(status: status, message: "The server answered \(status).", retryAfter: retryAfter)
+      throw error ?? Self.unreachable
+    }
+  }
+
+  /// A stream of hints that `hint()` feeds; it never ends by itself.
+  public func hints() -> AsyncThrowingStream<Void, any Error> {
+    AsyncThrowingStream { continuation in state.withLock { $0.hints.append(continuation) } }
+  }
+
+  /// Tells whoever listens that there is news.
+  public func hint() {
+    for listener in state.withLock({ $0.hints }) { listener.yield() }
+  }
 
   public static let unreachable = RemoteError(.unreachable, "The server can't be reached.")
 }

@@ -62,8 +62,8 @@ public final class SimulatedDevice {
   public let path: String
   public let remote: FaultyRemote
   public private(set) var store: SyncedStore
-  private let schema: Schema
-  private let configuration: SyncConfiguration
+  private var schema: Schema
+  private var configuration: SyncConfiguration
   private let clock: @Sendable () -> Int64
 
   init(
@@ -76,21 +76,29 @@ public final class SimulatedDevice {
     self.remote = remote
     self.configuration = configuration
     self.clock = clock
-    store = try Self.open(path, schema, remote, configuration, clock)
+    store = try Self.open(path, schema, [], remote, configuration, clock)
   }
 
   /// Closes the file and opens it again, as a relaunch of the app does. Nothing that was not committed survives.
-  public func restart() throws {
+  ///
+  /// - Parameters:
+  ///   - schema: that of another version of the app; nil opens with the same.
+  ///   - configuration: nil keeps what it was.
+  public func restart(
+    schema: Schema? = nil, migrations: [Migration] = [], configuration: SyncConfiguration? = nil
+  ) throws {
     try store.store.close()
-    store = try Self.open(path, schema, remote, configuration, clock)
+    self.schema = schema ?? self.schema
+    self.configuration = configuration ?? self.configuration
+    store = try Self.open(path, self.schema, migrations, remote, self.configuration, clock)
   }
 
   private static func open(
-    _ path: String, _ schema: Schema, _ remote: FaultyRemote, _ configuration: SyncConfiguration,
-    _ clock: @escaping @Sendable () -> Int64
+    _ path: String, _ schema: Schema, _ migrations: [Migration], _ remote: FaultyRemote,
+    _ configuration: SyncConfiguration, _ clock: @escaping @Sendable () -> Int64
   ) throws -> SyncedStore {
     try SyncedStore(
-      at: path, schema: schema, remote: remote, configuration: configuration,
+      at: path, schema: schema, migrations: migrations, remote: remote, configuration: configuration,
       options: StoreOptions(durability: .normal, processes: .single, readers: 1), clock: SyncClock(now: clock))
   }
 }

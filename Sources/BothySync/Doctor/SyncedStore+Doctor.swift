@@ -20,6 +20,8 @@ struct BookkeepingCheck: StoreCheck {
     for table in transaction.catalog.tables where table.schema.isSynced {
       findings += try strays(table, in: transaction)
     }
+    findings += try brokenBases(in: transaction)
+    findings += try strayPages(in: transaction)
     return findings
   }
 
@@ -42,6 +44,40 @@ struct BookkeepingCheck: StoreCheck {
       problems.append(Self.error("\(record) has a pending update with nothing it was made against."))
     }
     return problems
+  }
+
+  /// Entries that hold the fields of a base and not its version, or the other way round.
+  private func brokenBases(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
+    let select = try PreparedStatement(
+      "SELECT type, id FROM bothy_outbox WHERE (base IS NULL) <> (base_version IS NULL)", in: transaction.database)
+    defer { select.reset() }
+    var findings: [StoreDiagnosis.Finding] = []
+    while try select.step() {
+      let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
+      findings.append(Self.error("\(record) has half of what its pending change was made against."))
+    }
+    return findings
+  }
+
+  /// Pages of a pull that no cursor stands behind: they would never be applied.
+  private func strayPages(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
+    let select = try PreparedStatement(
+      """
+      SELECT container, count(*) FROM bothy_stage AS page WHERE NOT EXISTS (
+        SELECT 1 FROM bothy_cursor AS mark WHERE mark.container = page.container
+          AND mark.children = page.children AND mark.staged IS NOT NULL)
+      GROUP BY container, children
+      """, in: transaction.database)
+    defer { select.reset() }
+    var findings: [StoreDiagnosis.Finding] = []
+    while try select.step() {
+      findings.append(
+        StoreDiagnosis.Finding(
+          .warning, check: "sync",
+          "\(select.int(at: 1)) pages of a pull of '\(select.text(at: 0) ?? "")' wait for a pull that is not going on.",
+          remedy: "The next complete pull of that container clears them."))
+    }
+    return findings
   }
 
   /// Records that the server never acknowledged and that nothing will send: `accept-local` leaves such, on

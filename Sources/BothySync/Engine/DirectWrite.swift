@@ -7,49 +7,55 @@ import BothyStore
 struct DirectWrite: Sendable {
   let pass: SyncPass
   let change: LocalChange
-  /// Whether the accepted record is stored here.
   let keepsLocally: Bool
-  /// Whether the change is stored here, pending, when the server does not answer.
-  let keepsInDoubt: Bool
 
-  private struct Draft: Error, Sendable {
+  struct Draft: Error, Sendable {
     var operation: Operation?
     var version: String?
+    /// What the operation was made against.
+    var base: OutboxEntry.Base?
+    /// The revision of what was pending before; nil when nothing was.
+    var pending: Int64?
   }
 
-  /// The server did not answer: the change was written here, with the operation that may have reached it.
-  struct KeptInDoubt: Error {}
+  enum Result: Sendable {
+    case accepted(version: String)
+    /// No answer came; whether the server has made the change is unknown.
+    case unreachable(RemoteError, Draft)
+  }
 
-  /// Returns the record's version on the server. Throws `KeptInDoubt`, `RemoteError`, `SyncError` for a refusal or
-  /// a conflict with others, `StoreError` for a change that does not fit the schema.
-  func run() async throws -> String {
-    try await settleDoubts()
+  /// Throws `RemoteError`, `SyncError` for a refusal or a conflict that is for a sync to merge, `StoreError` for
+  /// a change that does not fit the schema.
+  func run() async throws -> Result {
     for _ in 0..<5 {
       let draft = try await draft()
-      guard let operation = draft.operation else { return draft.version ?? "" }
+      guard let operation = draft.operation else {
+        // There is nothing to tell the server: a record that it never heard of is deleted, or nothing changes.
+        try await pass.store.write { try change.apply(in: $0) }
+        return .accepted(version: draft.version ?? "")
+      }
       let request = SyncRequest(
         device: pass.device, schemaVersion: pass.store.schema.version, operations: [operation])
       let response: SyncResponse
       do { response = try await pass.remote.exchange(request) } catch {
-        guard error.errorClass == .unreachable, keepsInDoubt else { throw error }
-        try await keepInDoubt(operation)
-        throw KeptInDoubt()
+        guard error.errorClass == .unreachable else { throw error }
+        return .unreachable(error, draft)
       }
       guard let verdict = response.outcomes.first?.verdict else {
         throw SyncError(.protocolViolation, "The server did not answer the operation.", record: change.id)
       }
       switch verdict {
       case .applied(let version, _, let record), .duplicate(let version, _, let record):
-        try await keep(operation, version, record)
-        return version
+        try await keep(operation, version, record, draft)
+        return .accepted(version: version)
       case .rejected(let rejection):
         throw SyncError(.rejected, rejection.message, record: change.id, rejection: rejection)
       case .waiting(let other):
         throw SyncError(.rejected, "The change waits for the operation \(other).", record: change.id)
       case .conflict(let current):
         if operation.kind == .delete, current?.isDeleted ?? true {
-          try await keep(operation, current?.version ?? "", nil)
-          return current?.version ?? ""
+          try await keep(operation, current?.version ?? "", nil, draft)
+          return .accepted(version: current?.version ?? "")
         }
         try await refresh(current)
       }
@@ -58,29 +64,16 @@ struct DirectWrite: Sendable {
       .conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
   }
 
-  /// An operation of the record that is in doubt is asked for first: what is to be sent now depends on it.
-  private func settleDoubts() async throws {
-    let id = change.id
-    func isInDoubt() async throws -> Bool {
-      try await pass.store.read { try Outbox.mark(id, in: $0)?.wasSent ?? false }
-    }
-    guard try await isInDoubt() else { return }
-    let report = await pass.run(SyncPass.Request(scope: .push, pulls: [], records: [id]))
-    guard try await isInDoubt() else { return }
-    guard keepsInDoubt else {
-      throw RemoteError(.unreachable, report.skipped.map { SyncError($0).message } ?? "The server did not answer.")
-    }
-    try await pass.store.write { try change.apply(in: $0) }
-    throw KeptInDoubt()
-  }
-
   /// The operation that the change amounts to, found by making it and rolling back.
   private func draft() async throws -> Draft {
     do {
       return try await pass.store.write { transaction -> Draft in
+        let pending = try Outbox.entry(change.id, in: transaction)?.revision
         try change.apply(in: transaction)
         try transaction.flush()
-        throw try draft(in: transaction)
+        var draft = try draft(in: transaction)
+        draft.pending = pending
+        throw draft
       }
     } catch let draft as Draft { return draft }
   }
@@ -101,22 +94,31 @@ struct DirectWrite: Sendable {
     return Draft(
       operation: Operation(
         id: pass.configuration.makeOperationID(), kind: entry.kind, record: change.id,
-        container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields))
+        container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields),
+      base: entry.base)
   }
 
-  /// Sent again it must be the same operation: the server may have applied it.
-  private func keepInDoubt(_ operation: Operation) async throws {
+  /// Makes the change here, to be sent by the next sync as the operation that it was sent as already, so that the
+  /// server makes it once (rule R8).
+  func queue(_ draft: Draft) async throws {
     try await pass.store.write { transaction in
+      let before = try Outbox.entry(change.id, in: transaction)
       try change.apply(in: transaction)
       try transaction.flush()
-      try Outbox.markSent(operation, in: transaction)
+      guard let operation = draft.operation, before?.revision == draft.pending, before?.operationID == nil,
+        let entry = try Outbox.entry(change.id, in: transaction), entry.kind == operation.kind
+      else { return }
+      try Outbox.setSent(operation, revision: entry.revision, in: transaction)
     }
   }
 
   /// Writes here what the server accepted.
-  private func keep(_ operation: Operation, _ version: String, _ record: ServerRecord?) async throws {
+  private func keep(_ operation: Operation, _ version: String, _ record: ServerRecord?, _ draft: Draft) async throws {
     try await pass.store.write(origin: .remote) { transaction in
       let table = try transaction.catalog.table(change.id.type)
+      if let entry = try Outbox.entry(change.id, in: transaction), entry.revision != draft.pending {
+        return try rebase(entry, operation, version, record, draft, in: transaction)
+      }
       let existing = try transaction.row(table, id: change.id.id)
       if operation.kind == .delete {
         try Outbox.remove(change.id, in: transaction)
@@ -133,6 +135,37 @@ struct DirectWrite: Sendable {
       try Outbox.remove(change.id, in: transaction)
       try transaction.put(table, id: change.id.id, row)
     }
+  }
+
+  /// The record was changed here while the server answered: that change stays pending, now against what the
+  /// server has (rule R5).
+  private func rebase(
+    _ entry: OutboxEntry, _ operation: Operation, _ version: String, _ record: ServerRecord?, _ draft: Draft,
+    in transaction: WriteTransaction
+  ) throws {
+    let isDeletion = entry.kind == .delete
+    if operation.kind == .delete {
+      return isDeletion
+        ? try Outbox.remove(entry.record, in: transaction)
+        : try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
+    }
+    let fields = try record?.fields ?? Settlement.result(of: operation, on: draft.base)
+    let table = try transaction.catalog.table(entry.record.type)
+    if !isDeletion, let row = try transaction.row(table, id: entry.record.id) {
+      var members = try fields.members()
+      for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: entry.base) {
+        members[name] = value.isNull ? nil : value
+      }
+      var repaired = false
+      try transaction.replace(
+        table, id: entry.record.id,
+        table.row(
+          FieldsDocument(members), container: row.container ?? entry.record.type, version: version,
+          repaired: &repaired))
+    }
+    try Outbox.reopen(
+      entry.record, base: OutboxEntry.Base(version: version, fields: fields), kind: isDeletion ? .delete : .update,
+      in: transaction)
   }
 
   /// Takes in what the server has, so that the next try is made against it.

@@ -13,16 +13,13 @@ final class SyncEngine: Sendable {
 
   private struct State: ~Copyable {
     var status = SyncStatus()
-    var running: Running?
+    /// The passes that run or wait for their turn, by what they are asked to do: others join them.
+    var passes: [SyncPass.Request: Joined] = [:]
     var isLooping = false
-    var pausedCount = 0
   }
 
-  /// A pass that others can join.
-  private struct Running {
-    let request: SyncPass.Request
-    var joined: [@Sendable (SyncReport) -> Void] = []
-  }
+  /// Those who joined a pass.
+  private typealias Joined = [@Sendable (SyncReport) -> Void]
 
   init(pass: SyncPass) {
     self.pass = pass
@@ -31,6 +28,9 @@ final class SyncEngine: Sendable {
 
   var status: SyncStatus { state.withLock { $0.status } }
   var isLooping: Bool { state.withLock { $0.isLooping } }
+
+  /// How many wait for the reports of passes that others run.
+  var joinedCount: Int { state.withLock { $0.passes.values.reduce(0) { $0 + $1.count } } }
 
   func update(_ change: (inout SyncStatus) -> Void) {
     let status = state.withLock { state in
@@ -42,13 +42,16 @@ final class SyncEngine: Sendable {
 
   // MARK: joined passes
 
-  /// Runs a pass, or joins one for the same request that is running; entries made after that one looked for
+  /// Runs a pass, or joins one for the same request that is running or waits for its turn; entries made after that one looked for
   /// work are sent by a further round before anybody gets the report (rule R13).
   func sync(_ request: SyncPass.Request) async -> SyncReport {
     let joined: SyncReport? = await withCheckedContinuation { continuation in
       let isFirst = state.withLock { state -> Bool in
-        guard state.running?.request == request else { return true }
-        state.running?.joined.append { continuation.resume(returning: $0) }
+        guard state.passes[request] != nil else {
+          state.passes[request] = []
+          return true
+        }
+        state.passes[request]?.append { continuation.resume(returning: $0) }
         return false
       }
       if isFirst { continuation.resume(returning: nil) }
@@ -63,37 +66,45 @@ final class SyncEngine: Sendable {
     } catch {
       var report = SyncReport()
       report.skipped = .cancelled
+      let joined = state.withLock { $0.passes.removeValue(forKey: request) } ?? []
+      for deliver in joined { deliver(report) }
       return report
     }
   }
 
   private func lead(_ request: SyncPass.Request) async -> SyncReport {
-    state.withLock { $0.running = Running(request: request) }
     update { $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0)) }
     var report = await pass.run(request)
-    while report.skipped == nil, await hasNewWork(request, report) {
-      let further = await pass.run(request)
-      report.append(further)
-      if further.pushed == 0 { break }
+    var mayGoOn = true
+    while true {
+      let joined = state.withLock { $0.passes[request]?.count ?? 0 }
+      if mayGoOn, report.skipped == nil, joined > 0, await hasNewWork(request, report) {
+        let further = await pass.run(request)
+        report.append(further)
+        mayGoOn = further.pushed > 0
+      } else if finish(request, report, unlessMoreThan: mayGoOn ? joined : .max) {
+        return report
+      }
     }
-    finish(report)
-    return report
   }
 
   /// Whether entries are ready that the pass has not tried.
   private func hasNewWork(_ request: SyncPass.Request, _ report: SyncReport) async -> Bool {
-    guard request.scope != .pull, state.withLock({ !($0.running?.joined.isEmpty ?? true) }) else { return false }
+    guard request.scope != .pull else { return false }
     let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
     let ready = try? await pass.store.read { try Outbox.entries(where: "state = 0 AND retry_at = 0", in: $0) }
     return ready?.contains { !tried.contains($0.record) } ?? false  // unreadable: the next pass will say why
   }
 
-  private func finish(_ report: SyncReport) {
+  /// Ends the pass and delivers its report. False, with nothing done, when somebody has joined since there were
+  /// `known`: what they have just written must be looked for.
+  private func finish(_ request: SyncPass.Request, _ report: SyncReport, unlessMoreThan known: Int) -> Bool {
     let now = pass.clock.now()
-    let joined = state.withLock { state in
-      defer { state.running = nil }
-      return state.running?.joined ?? []
+    let ended = state.withLock { state -> Joined? in
+      guard state.passes[request]?.count ?? 0 <= known else { return nil }
+      return state.passes.removeValue(forKey: request) ?? []
     }
+    guard let joined = ended else { return false }
     let isLooping = isLooping
     update { status in
       status.phase = isLooping ? .idle : .stopped
@@ -102,6 +113,7 @@ final class SyncEngine: Sendable {
     }
     reports.send(report)
     for deliver in joined { deliver(report) }
+    return true
   }
 
   // MARK: the loop

@@ -9,9 +9,9 @@ public struct SaveReceipt: Sendable {
   /// The entry's revision that the receipt is for.
   let revision: Int64?
 
-  /// Waits until the server has decided: syncs if nothing else does. Throws `SyncError` when the server cannot be
-  /// reached; the write stays pending, and the receipt can be asked again, also by `receipt(for:)` after a
-  /// relaunch.
+  /// Waits until the server has decided. While `run()` is running that takes as long as it takes; otherwise it
+  /// syncs, and throws `SyncError` when the server cannot be reached. The write stays pending then, and the
+  /// receipt can be asked again, also by `receipt(for:)` after a relaunch.
   public func outcome() async throws -> SaveOutcome {
     if case .accepted = state { return state }
     if store.engine.isLooping {
@@ -61,7 +61,13 @@ extension SyncedStore {
     try store.read { transaction in
       let entry = try Outbox.entry(id, in: transaction)
       if let reason = entry?.reason { return .rejected(reason) }
-      if let entry, entry.revision == revision || revision == nil { return nil }
+      let isSettled = report.synced.contains { $0.record == id }
+      // A later edit joined the entry: it tells nothing of this one unless the server answered meanwhile.
+      if let entry, !isSettled || entry.revision == revision || revision == nil { return nil }
+      if !isSettled, let failure = report.failures.last(where: { $0.record == id }) {
+        // Refused, and undone by the rejection policy.
+        return .rejected(Rejection(code: failure.code, message: failure.message))
+      }
       let version = try transaction.record(id)?.version ?? ""
       let wasMerged = report.synced.contains { $0.record == id && $0.action.rawValue >= 3 }
       return wasMerged ? .merged(version: version) : .accepted(version: version)

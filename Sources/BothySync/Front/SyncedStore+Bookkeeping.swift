@@ -66,6 +66,7 @@ extension SyncedStore {
   public func purge(type: String? = nil, ids: [String]? = nil, includingPending: Bool = false) throws -> PurgeResult {
     try store.write(origin: .remote) { transaction in
       var result = PurgeResult()
+      var forgotten = 0
       let tables = try type.map { [try transaction.catalog.table($0)] } ?? transaction.catalog.tables
       for table in tables where table.schema.isSynced {
         for id in try ids ?? Self.allIDs(table, in: transaction) {
@@ -76,16 +77,25 @@ extension SyncedStore {
               continue
             }
             try Outbox.remove(record, in: transaction)
+            forgotten += 1
           }
           if try transaction.evict(table, id: id) { result.removed += 1 }
         }
-        if includingPending && ids == nil {
-          try transaction.database.execute(
-            sql: "DELETE FROM bothy_outbox WHERE type = ?", arguments: [table.schema.name])
+        guard ids == nil else { continue }
+        // What is left are deletions, which have no row.
+        for entry in try Outbox.entries(
+          where: "type = ? AND kind = 2", [.text(table.schema.name)], in: transaction)
+        {
+          if includingPending {
+            try Outbox.remove(entry.record, in: transaction)
+            forgotten += 1
+          } else {
+            result.kept.append(entry.record)
+          }
         }
       }
-      // What was removed is still on the server: the next pull is whole.
-      if result.removed > 0 { try PullState.resetAll(in: transaction) }
+      // What was removed, or not deleted after all, is still on the server: the next pull is whole.
+      if result.removed + forgotten > 0 { try PullState.resetAll(in: transaction) }
       return result
     }
   }

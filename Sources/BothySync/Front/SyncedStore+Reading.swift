@@ -49,25 +49,38 @@ extension SyncedStore {
     try await fetch(Query<E>().where(.compare(field: "id", .equal, .text(id))), options: options).values.first
   }
 
-  /// The number of records a query selects, by policy. Network answers are the server's own count.
+  /// The number of records a query selects, by policy. Network answers are the server's own count, one round
+  /// trip, unless records of the type are pending here: then the records are fetched.
   public func count(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
     let policy = options.fetchPolicy ?? configuration.fetchPolicy
     switch policy {
     case .networkOnly, .networkElseCache:
-      do { return try await remote.count(query) } catch {
-        guard policy == .networkElseCache, error.errorClass == .unreachable else { throw SyncError(error) }
-        return try await store.read { try $0.count(query) }
-      }
+      do { return try await networkCount(query, options) } catch let error as SyncError
+        where policy == .networkElseCache && error.code == .unreachable
+      { return try await store.read { try $0.count(query) } }
     case .cacheElseNetwork:
       let cached = try await store.read { try $0.count(query) }
-      if cached > 0 { return cached }
-      do { return try await remote.count(query) } catch { throw SyncError(error) }
+      return cached > 0 ? cached : try await networkCount(query, options)
     case .syncThenCache, .cacheOnly, .cacheThenRefresh:
       return try await fetch(query, options: options).values.count
     }
   }
 
   // MARK: parts
+
+  /// The server's count where nothing of the type is pending here; otherwise the records are brought and counted
+  /// together with what is pending (rule R2).
+  private func networkCount(_ query: RecordQuery, _ options: RequestOptions) async throws -> Int {
+    let isPending = try await store.read { transaction in
+      try !Outbox.entries(where: "type = ?", [.text(query.type)], limit: 1, in: transaction).isEmpty
+    }
+    guard isPending else {
+      do { return try await remote.count(query) } catch { throw SyncError(error) }
+    }
+    var options = options
+    options.fetchPolicy = .networkOnly
+    return try await fetch(query, options: options).values.count
+  }
 
   private func local<Value: Sendable>(
     _ query: RecordQuery, _ read: @Sendable (ReadTransaction) throws -> [Value]
@@ -90,7 +103,7 @@ extension SyncedStore {
   ) async throws -> FetchResult<Value> {
     let found: NetworkAnswer
     do { found = try await ask(query) } catch { throw SyncError(error) }
-    guard options.cacheResults ?? true else { 
+    guard options.cacheResults ?? true else {
       let values = try await unmerged(query, found.records).map(convert)
       return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
     }
@@ -132,24 +145,25 @@ extension SyncedStore {
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in whole.records { try pull.apply(record) }
-      guard whole.isWhole else { return [String]() }
+      guard whole.isWhole else { return [Record]() }
       return try transaction.fetch(query).filter { record in
         try record.version != nil && !found.contains(record.id) && Outbox.mark(record.recordID, in: transaction) == nil
-      }.map(\.id)
+      }
     }
     guard !suspects.isEmpty else { return }
     let answer: NetworkAnswer
     do {
-      answer = try await ask(RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0) })))
+      answer = try await ask(RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0.id) })))
     } catch { throw SyncError(error) }
     let present = Set(answer.records.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in answer.records { try pull.apply(record) }
       let table = try transaction.catalog.table(query.type)
-      for id in suspects where !present.contains(id) {
-        let record = RecordID(type: query.type, id: id)
-        if try Outbox.mark(record, in: transaction) == nil { try transaction.evict(table, id: id) }
+      for suspect in suspects where !present.contains(suspect.id) {
+        guard let version = suspect.version, try Outbox.mark(suspect.recordID, in: transaction) == nil else { continue }
+        // Unless a sync has brought a newer one meanwhile.
+        _ = try transaction.evict(table, id: suspect.id, upTo: version)
       }
     }
   }

@@ -18,9 +18,9 @@ extension SyncedStore {
     case .cacheThenNetwork, .cacheOnly:
       try await store.write { transaction in
         try transaction.save(entity, in: container)
-        if options.isDraft { try transaction.flush() }
+        try hold(change.id, options, in: transaction)
       }
-      return try await kept(change, options)
+      return try kept(change, options)
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
     case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
     }
@@ -48,27 +48,34 @@ extension SyncedStore {
   private func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
     switch try policy(options, change.id.type) {
     case .cacheThenNetwork, .cacheOnly:
-      try await store.write { try change.apply(in: $0) }
-      return try await kept(change, options)
+      try await store.write { transaction in
+        try change.apply(in: transaction)
+        try hold(change.id, options, in: transaction)
+      }
+      return try kept(change, options)
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
     case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
     }
+  }
+
+  /// Makes the change a draft, in the transaction that makes it.
+  private func hold(_ id: RecordID, _ options: RequestOptions, in transaction: WriteTransaction) throws {
+    guard options.isDraft else { return }
+    try transaction.flush()
+    try Self.setState(.held, of: id, in: transaction)
   }
 
   /// Types that are written on the server only follow `.networkThenCache`, and are never queued.
   private func policy(_ options: RequestOptions, _ type: String) throws -> SavePolicy {
     let table = try store.catalog.table(type)
     if table.schema.writeMode == .remoteOnly { return .networkThenCache }
-    guard table.schema.isSynced else { return .cacheOnly }
+    guard table.schema.isSynced && !options.isDraft else { return .cacheOnly }
     return options.savePolicy ?? configuration.savePolicy
   }
 
-  private func kept(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
-    if options.isDraft {
-      try await store.write(origin: .remote) { try Self.setState(.held, of: change.id, in: $0) }
-    } else if (options.savePolicy ?? configuration.savePolicy) == .cacheThenNetwork {
-      if configuration.triggers.contains(.save) { engine.ask() }
-    }
+  private func kept(_ change: LocalChange, _ options: RequestOptions) throws -> SaveReceipt {
+    let isAsked = !options.isDraft && (options.savePolicy ?? configuration.savePolicy) == .cacheThenNetwork
+    if isAsked && configuration.triggers.contains(.save) { engine.ask() }
     return try receipt(for: change.id)
   }
 
@@ -84,19 +91,24 @@ extension SyncedStore {
         record: change.id)
     }
     do {
-      let version = try await engine.gate.withGate {
-        try await DirectWrite(
-          pass: engine.pass, change: change, keepsLocally: keepsLocally,
-          keepsInDoubt: keepsLocally && !isRemoteOnly
-        ).run()
+      let write = DirectWrite(pass: engine.pass, change: change, keepsLocally: keepsLocally)
+      let result = try await engine.gate.withGate { () -> DirectWrite.Result in
+        let result = try await write.run()
+        if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly { try await write.queue(draft) }
+        return result
       }
-      return SaveReceipt(record: change.id, state: .accepted(version: version), store: self, revision: nil)
-    } catch is DirectWrite.KeptInDoubt {
-      return try await kept(change, options)
-    } catch let error as RemoteError where error.errorClass == .unreachable && isRemoteOnly {
-      throw SyncError(
-        .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
-        record: change.id, underlying: error)
+      switch result {
+      case .accepted(let version):
+        return SaveReceipt(record: change.id, state: .accepted(version: version), store: self, revision: nil)
+      case .unreachable(let error, _):
+        if isRemoteOnly {
+          throw SyncError(
+            .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
+            record: change.id, underlying: error)
+        }
+        guard keepsLocally else { throw SyncError(error) }
+        return try kept(change, options)
+      }
     } catch let error as RemoteError { throw SyncError(error) }
   }
 }

@@ -56,6 +56,9 @@ public final class SyncedStore: Sendable {
 
   public var configuration: SyncConfiguration { settings.withLock { $0 } }
 
+  /// How many callers wait for syncs that others began.
+  package var joinedCount: Int { engine.joinedCount }
+
   var isPaused: Bool { paused.withLock { $0 } }
 
   // MARK: syncing
@@ -109,12 +112,15 @@ public final class SyncedStore: Sendable {
       }
       if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
       if triggers.contains(.hints) { group.addTask { await self.askOnHints(clock) } }
-      if let reachability { group.addTask { await self.follow(reachability, triggers) } }
+      if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
     }
   }
 
   /// Stops syncing by itself until `resume`; a sync that is running goes on to its end.
-  public func pause() { paused.withLock { $0 = true } }
+  public func pause() {
+    paused.withLock { $0 = true }
+    engine.ask()
+  }
 
   public func resume() {
     paused.withLock { $0 = false }
@@ -123,7 +129,7 @@ public final class SyncedStore: Sendable {
 
   private func hasReasonToStart() async -> Bool {
     let found = try? await store.read { transaction in
-      try !Outbox.isEmpty(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
+      try Outbox.hasWork(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
     }
     return found ?? true  // unreadable: the pass will say why
   }
@@ -131,7 +137,8 @@ public final class SyncedStore: Sendable {
   private func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
     while !Task.isCancelled {
       do { try await clock.sleep(until: clock.now.advanced(by: .seconds(600)), tolerance: nil) } catch { return }
-      if ((try? pendingCounts().total) ?? 1) > 0 { engine.ask() }  // unreadable: the pass will say why
+      let hasWork = try? await store.read { try Outbox.hasWork(in: $0) }
+      if hasWork ?? true { engine.ask() }  // unreadable: the pass will say why
     }
   }
 
@@ -152,12 +159,23 @@ public final class SyncedStore: Sendable {
     }
   }
 
-  private func follow(_ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers) async {
-    var last = NetworkStatus.unknown
-    for await status in monitor.statuses() where status != last {
-      last = status
-      engine.update { $0.reachability = status }
-      if status == .reachable && triggers.contains(.reachability) { engine.ask() }
+  /// Asks for a sync when the network has been there for a second: one that flaps is let settle.
+  private func follow<C: Clock>(
+    _ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers, _ clock: C
+  ) async where C.Duration == Duration {
+    let changes = Counter()
+    await withTaskGroup(of: Void.self) { group in
+      var last = NetworkStatus.unknown
+      for await status in monitor.statuses() where status != last {
+        last = status
+        engine.update { $0.reachability = status }
+        let change = changes.next()
+        guard status == .reachable && triggers.contains(.reachability) else { continue }
+        group.addTask { [engine] in
+          do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch { return }
+          if changes.last == change { engine.ask() }
+        }
+      }
     }
   }
 }
@@ -173,6 +191,20 @@ extension SyncError {
     case .alreadyRunning: self.init(.cancelled, "A sync is running already.")
     case .paused: self.init(.cancelled, "Syncing is paused.")
     case .cancelled: self.init(.cancelled, "The sync was cancelled; what it had done is kept.")
+    }
+  }
+}
+
+/// Numbers events, so that one can tell whether it is the last.
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+
+  var last: Int { count.withLock { $0 } }
+
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
     }
   }
 }

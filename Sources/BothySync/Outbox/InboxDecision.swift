@@ -61,6 +61,6 @@ enum InboxDecision {
     var repaired = false
     let row = try table.row(
       current.fields, container: container ?? entry.record.type, version: current.version, repaired: &repaired)
-    try transaction.put(table, id: entry.record.id, row)
+    try transaction.replace(table, id: entry.record.id, row)
   }
 }

@@ -125,21 +125,6 @@ extension Outbox {
     try delete.run()
   }
 
-  /// Notes that an operation was sent for the entry as it is now.
-  static func markSent(_ operation: Operation, in transaction: WriteTransaction) throws {
-    var writer = JSONWriter(reserving: 256)
-    operation.write(to: &writer)
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = ?3, sent_revision = revision, sent = ?4 WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(operation.record.type, at: 1)
-    update.bind(operation.record.id, at: 2)
-    update.bind(operation.id, at: 3)
-    update.bind(utf8: writer.bytes, at: 4)
-    try update.run()
-  }
-
   /// The smallest id of the operations whose outcome is unknown.
   static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
     let select = try PreparedStatement(
@@ -178,7 +163,44 @@ extension Outbox {
     var repaired = false
     let row = try table.row(
       record.fields, container: record.container, version: record.version, repaired: &repaired)
-    try transaction.put(table, id: record.id.id, row)
+    try transaction.replace(table, id: record.id.id, row)
+  }
+
+  /// The entry is no longer in doubt and has this base; it is sent again by a new operation.
+  static func reopen(
+    _ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind, in transaction: WriteTransaction
+  ) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, shadow = NULL, kind = ?3,
+        base_version = ?4, base = ?5 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(kind.number, at: 3)
+    update.bind(base?.version, at: 4)
+    if let base { update.bind(utf8: base.fields.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+    try update.run()
+    // The row carries the version too, for the day the entry is gone.
+    if let base, kind != .delete {
+      try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
+    }
+  }
+
+  /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
+  static func setSent(_ operation: Operation, revision: Int64, in transaction: WriteTransaction) throws {
+    var writer = JSONWriter(reserving: 256)
+    operation.write(to: &writer)
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(operation.record.type, at: 1)
+    update.bind(operation.record.id, at: 2)
+    update.bind(operation.id, at: 3)
+    update.bind(revision, at: 4)
+    update.bind(utf8: writer.bytes, at: 5)
+    try update.run()
   }
 
   /// Entries that wait after a refusal may be sent at once.
@@ -188,10 +210,26 @@ extension Outbox {
     ).run()
   }
 
+  /// Whether anything is to be sent, now or later: neither draft nor quarantined.
+  static func hasWork(in transaction: ReadTransaction) throws -> Bool {
+    let select = try PreparedStatement("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1", in: transaction.database)
+    defer { select.reset() }
+    return try select.step()
+  }
+
   /// Whether nothing at all is pending.
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement("SELECT 1 FROM bothy_outbox LIMIT 1", in: transaction.database)
     defer { select.reset() }
     return try !select.step()
+  }
+}
+
+extension WriteTransaction {
+  /// Makes a row what is given, whatever version it has now: a pending row's version says what it was made
+  /// against, and after the server went back in time its state is the lower one.
+  func replace(_ table: TypeTable, id: String, _ row: StoredRow) throws {
+    try evict(table, id: id)
+    try put(table, id: id, row)
   }
 }

@@ -3,8 +3,8 @@ import GRDB
 
 /// Carries a schema migration into the pending entries, so that a full outbox survives an update of the app.
 ///
-/// Bases, shadows and what was sent are JSON by field name. An operation already sent keeps its old names: its
-/// outcome is asked for, not its content.
+/// Bases, shadows and what was sent are JSON by field name, and all of them are rewritten. An operation already
+/// sent keeps its id: if the server has made it, its outcome is asked for, not its content.
 struct OutboxMigration {
   let database: Database
 
@@ -14,6 +14,13 @@ struct OutboxMigration {
       for table in ["bothy_outbox", "bothy_unknown"] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
+      try database.execute(
+        sql: """
+          UPDATE bothy_outbox SET sent = json_set(sent, '$.type', ?1), shadow = json_set(shadow, '$.type', ?1)
+          WHERE type = ?1
+          """, arguments: [to])
+      try database.execute(
+        sql: "UPDATE bothy_unknown SET record = json_set(record, '$.type', ?1) WHERE type = ?1", arguments: [to])
     case .dropType(let type):
       try database.execute(sql: "DELETE FROM bothy_outbox WHERE type = ?", arguments: [type])
     case .renameField(let type, let from, let to):
@@ -31,12 +38,13 @@ struct OutboxMigration {
 
   private func rewrite(_ type: String, _ change: (inout [String: JSONValue]) -> Void) throws {
     let select = try PreparedStatement(
-      "SELECT id, base, last FROM bothy_outbox WHERE type = ?", in: database)
+      "SELECT id, base, last, sent, shadow FROM bothy_outbox WHERE type = ?", in: database)
     let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET base = ?3, last = ?4 WHERE type = ?1 AND id = ?2", in: database)
+      "UPDATE bothy_outbox SET base = ?3, last = ?4, sent = ?5, shadow = ?6 WHERE type = ?1 AND id = ?2",
+      in: database)
     select.bind(type, at: 1)
     var rows: [(id: String, documents: [String?])] = []
-    while try select.step() { rows.append((select.text(at: 0) ?? "", [select.text(at: 1), select.text(at: 2)])) }
+    while try select.step() { rows.append((select.text(at: 0) ?? "", (1...4).map { select.text(at: $0) })) }
     select.reset()
     for row in rows {
       update.bind(type, at: 1)
@@ -46,11 +54,31 @@ struct OutboxMigration {
           update.bind(String?.none, at: Int32(index + 3))
           continue
         }
-        var members = try FieldsDocument(canonical: Array(document.utf8)).members()
-        change(&members)
-        update.bind(utf8: FieldsDocument(members).bytes, at: Int32(index + 3))
+        update.bind(utf8: try Self.rewritten(document, isWhole: index > 1, change), at: Int32(index + 3))
       }
       try update.run()
     }
+  }
+
+  /// A fields document with `change` made; or, if `isWhole`, the operation or server's record that carries one.
+  private static func rewritten(
+    _ document: String, isWhole: Bool, _ change: (inout [String: JSONValue]) -> Void
+  ) throws -> [UInt8] {
+    guard isWhole else {
+      var members = try FieldsDocument(canonical: Array(document.utf8)).members()
+      change(&members)
+      return FieldsDocument(members).bytes
+    }
+    var whole = try JSONValue(parsing: document).objectValue ?? [:]
+    if var members = whole["fields"]?.objectValue {
+      for name in whole["cleared"]?.arrayValue?.compactMap(\.stringValue) ?? [] { members[name] = .null }
+      change(&members)
+      let cleared = members.filter { $0.value.isNull }.keys.sorted()
+      whole["fields"] = .object(members.filter { !$0.value.isNull })
+      whole["cleared"] = cleared.isEmpty ? nil : .array(cleared.map { .string($0) })
+    }
+    var writer = JSONWriter()
+    JSONValue.object(whole).write(to: &writer)
+    return writer.bytes
   }
 }

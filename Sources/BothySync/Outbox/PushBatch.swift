@@ -163,18 +163,7 @@ struct PushBatchBuilder {
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields,
       modified: sendsTimes ? entry.edited : nil)
-    var writer = JSONWriter(reserving: 256)
-    operation.write(to: &writer)
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5 WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(operation.id, at: 3)
-    update.bind(isPartial ? entry.revision - 1 : entry.revision, at: 4)
-    update.bind(utf8: writer.bytes, at: 5)
-    try update.run()
+    try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))
   }

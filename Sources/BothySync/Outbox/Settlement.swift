@@ -65,7 +65,7 @@ struct Settlement {
   }
 
   /// What the server has after applying an operation that it answered without fields.
-  private static func result(of operation: Operation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
+  static func result(of operation: Operation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
     guard operation.kind == .update, let base else { return FieldsDocument(operation.fields) }
     var members = try base.fields.members()
     for (name, value) in operation.fields { members[name] = value.isNull ? nil : value }
@@ -153,7 +153,7 @@ struct Settlement {
     let row = try table.row(
       document, container: live?.container ?? before?.container ?? id.type, version: live?.version,
       repaired: &repaired)
-    try transaction.put(table, id: id.id, row)
+    try transaction.replace(table, id: id.id, row)
     try reopen(
       id, base: live.map { OutboxEntry.Base(version: $0.version, fields: $0.fields) },
       kind: live == nil ? .insert : .update)
@@ -212,30 +212,15 @@ struct Settlement {
 
   // MARK: shared
 
-  /// The entry is no longer in doubt and has this base; it is sent again by a new operation.
   private func reopen(_ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind) throws {
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, shadow = NULL, kind = ?3,
-        base_version = ?4, base = ?5 WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(kind.number, at: 3)
-    update.bind(base?.version, at: 4)
-    if let base { update.bind(utf8: base.fields.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
-    try update.run()
-    // The row carries the version too, for the day the entry is gone.
-    if let base, kind != .delete {
-      try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
-    }
+    try Outbox.reopen(id, base: base, kind: kind, in: transaction)
   }
 
   private mutating func put(_ record: ServerRecord, _ table: TypeTable) throws {
     var repaired = false
     let row = try table.row(
       record.fields, container: record.container, version: record.version, repaired: &repaired)
-    try transaction.put(table, id: record.id.id, row)
+    try transaction.replace(table, id: record.id.id, row)
     if repaired { report.repaired += 1 }
   }
 }

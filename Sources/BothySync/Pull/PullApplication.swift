@@ -83,8 +83,10 @@ struct PullApplication {
 
   /// The record left the scope or may not be seen any more: gone from here, unless it has pending work.
   private func leave(_ id: RecordID) throws {
-    guard let table = transaction.catalog.tableIfKnown(id.type), try pending(id) == nil else { return }
-    try transaction.evict(table, id: id.id)
+    guard let table = transaction.catalog.tableIfKnown(id.type) else {
+      return try UnknownTypes.remove(id, in: transaction)
+    }
+    if try pending(id) == nil { try transaction.evict(table, id: id.id) }
   }
 
   private func keepUnknown(_ change: ServerRecord) throws {

@@ -9,6 +9,21 @@ enum UnknownTypes {
     while try select.step() { try body(try record(select.bytes(at: 0))) }
   }
 
+  /// Forgets the records of a scope: a complete snapshot tells of those that there are.
+  static func clear(_ scope: PullScope, in transaction: WriteTransaction) throws {
+    var gone: [RecordID] = []
+    try forEach(in: transaction) { if scope.contains($0.container) { gone.append($0.id) } }
+    for id in gone { try remove(id, in: transaction) }
+  }
+
+  static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_unknown WHERE type = ? AND id = ?", in: transaction.database)
+    delete.bind(id.type, at: 1)
+    delete.bind(id.id, at: 2)
+    try delete.run()
+  }
+
   /// Moves the records whose type is declared now. Costs one look-up when there are none.
   static func adopt(in transaction: WriteTransaction) throws {
     let types = try PreparedStatement("SELECT DISTINCT type FROM bothy_unknown", in: transaction.database)
