@@ -27,6 +27,7 @@ struct DirectWrite: Sendable {
   /// Throws `RemoteError`, `SyncError` for a refusal or a conflict that is for a sync to merge, `StoreError` for
   /// a change that does not fit the schema.
   func run() async throws -> Result {
+    if let doubt = try await remainingDoubt() { return .unreachable(doubt, Draft()) }
     for _ in 0..<5 {
       let draft = try await draft()
       guard let operation = draft.operation else {
@@ -62,6 +63,20 @@ struct DirectWrite: Sendable {
     }
     throw SyncError(
       .conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
+  }
+
+  /// An operation of the record that is in doubt is asked for first: what is to be sent now depends on it.
+  /// Returns why that was not possible.
+  private func remainingDoubt() async throws -> RemoteError? {
+    let id = change.id
+    func isInDoubt() async throws -> Bool {
+      try await pass.store.read { try Outbox.mark(id, in: $0)?.wasSent ?? false }
+    }
+    guard try await isInDoubt() else { return nil }
+    let report = await pass.run(SyncPass.Request(scope: .push, pulls: [], records: [id]))
+    guard try await isInDoubt() else { return nil }
+    let reason = report.skipped.map { SyncError($0).message }
+    return RemoteError(.unreachable, reason ?? "The server did not answer an earlier change of the record.")
   }
 
   /// The operation that the change amounts to, found by making it and rolling back.
