@@ -44,6 +44,11 @@ public struct SyncedRecord: Sendable, Hashable {
 
   public var record: RecordID
   public var action: Action
+
+  public init(record: RecordID, action: Action) {
+    self.record = record
+    self.action = action
+  }
 }
 
 public struct SyncFailure: Sendable, Hashable {
@@ -52,17 +57,35 @@ public struct SyncFailure: Sendable, Hashable {
   public var code: String
   public var message: String
   public var attempts: Int
+
+  public init(record: RecordID, operation: Operation.Kind, code: String, message: String, attempts: Int) {
+    self.record = record
+    self.operation = operation
+    self.code = code
+    self.message = message
+    self.attempts = attempts
+  }
 }
 
 public struct Overwritten: Sendable, Hashable {
   public var record: RecordID
   /// The local content that was replaced; nil for a deletion that was undone.
   public var fields: FieldsDocument?
+
+  public init(record: RecordID, fields: FieldsDocument?) {
+    self.record = record
+    self.fields = fields
+  }
 }
 
 public struct Blocked: Sendable, Hashable {
   public var record: RecordID
   public var by: RecordID
+
+  public init(record: RecordID, by: RecordID) {
+    self.record = record
+    self.by = by
+  }
 }
 
 /// Why a sync did not run to its end.

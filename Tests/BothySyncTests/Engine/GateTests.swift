@@ -1,0 +1,110 @@
+import BothySync
+import Synchronization
+import Testing
+
+@Suite("The gate")
+struct GateTests {
+  @Test("One at a time is let through")
+  func exclusive() async throws {
+    let gate = Gate()
+    let level = Level()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<50 {
+        group.addTask {
+          try await gate.withGate {
+            level.enter()
+            await Task.yield()
+            level.leave()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(level.most == 1)
+    #expect(level.passed == 50)
+  }
+
+  @Test("A waiter that is cancelled leaves at once, and the others go through")
+  func cancellation() async throws {
+    let gate = Gate()
+    let latch = Latch()
+    let holder = Task { try await gate.withGate { await latch.pass() } }
+    await latch.reached()
+    let waiters = (0..<9).map { _ in Task { try await gate.withGate { true } } }
+    for index in [0, 3, 8] { waiters[index].cancel() }
+    for index in [0, 3, 8] { #expect(await throwsCancellation(waiters[index])) }
+    latch.open()
+    try await holder.value
+    for index in [1, 2, 4, 5, 6, 7] { #expect(try await waiters[index].value) }
+    #expect(try await gate.withGate { true })
+  }
+
+  @Test("A body that throws leaves the gate open")
+  func throwing() async throws {
+    struct Broken: Error {}
+    let gate = Gate()
+    await #expect(throws: Broken.self) { try await gate.withGate { throw Broken() } }
+    #expect(try await gate.withGate { true })
+  }
+
+  private func throwsCancellation(_ task: Task<Bool, any Error>) async -> Bool {
+    do {
+      _ = try await task.value
+      return false
+    } catch { return error is CancellationError }
+  }
+}
+
+@Suite("The signal")
+struct SignalTests {
+  @Test("Rings while nobody waits are remembered as one")
+  func oneSlot() async {
+    let signal = Signal()
+    for _ in 0..<5 { signal.ring() }
+    #expect(await signal.wait())
+    let second = Task { await signal.wait() }
+    second.cancel()
+    #expect(await second.value == false)
+  }
+
+  @Test("A waiter hears the ring that comes later")
+  func later() async {
+    let signal = Signal()
+    let waiter = Task { await signal.wait() }
+    await Task.yield()
+    signal.ring()
+    #expect(await waiter.value)
+  }
+
+  @Test("A cancelled wait takes no ring from the next one")
+  func cancelled() async {
+    let signal = Signal()
+    let first = Task { await signal.wait() }
+    first.cancel()
+    #expect(await first.value == false)
+    signal.ring()
+    #expect(await signal.wait())
+  }
+}
+
+/// How many are inside now, and how many ever were at once.
+private final class Level: Sendable {
+  private let counts = Mutex((inside: 0, most: 0, passed: 0))
+
+  var most: Int { counts.withLock { $0.most } }
+  var passed: Int { counts.withLock { $0.passed } }
+
+  func enter() {
+    counts.withLock { counts in
+      counts.inside += 1
+      counts.most = max(counts.most, counts.inside)
+    }
+  }
+
+  func leave() {
+    counts.withLock { counts in
+      counts.inside -= 1
+      counts.passed += 1
+    }
+  }
+}

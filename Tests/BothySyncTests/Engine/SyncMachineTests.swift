@@ -1,0 +1,81 @@
+import BothySync
+import Testing
+
+/// Every state with every event: the action, and whether a pass starts when somebody asks after it.
+@Suite("The machine that decides when to sync")
+struct SyncMachineTests {
+  enum Start: String, CaseIterable, Sendable {
+    case stopped, idle, passing, passingAgain, waiting, paused
+
+    var events: [SyncMachine.Event] {
+      switch self {
+      case .stopped: []
+      case .idle: [.started(hasWork: false)]
+      case .passing: [.started(hasWork: true)]
+      case .passingAgain: [.started(hasWork: true), .asked]
+      case .waiting: [.started(hasWork: true), .finished(.failed(retryAfter: nil))]
+      case .paused: [.started(hasWork: false), .paused]
+      }
+    }
+  }
+
+  struct Row: Sendable {
+    var event: SyncMachine.Event
+    /// By state, in the order of `Start`: the action, then whether asking starts a pass afterwards.
+    var cells: [(SyncMachine.Action, Bool)]
+
+    init(_ event: SyncMachine.Event, _ cells: (SyncMachine.Action, Bool)...) {
+      self.event = event
+      self.cells = cells
+    }
+  }
+
+  static let go = SyncMachine.Action.startPass
+  static let no = SyncMachine.Action.none
+  static let again = SyncMachine.Action.wait(attempt: 1, atLeast: 5)
+
+  static let table: [Row] = [
+    //                              stopped       idle         passing      again        waiting      paused
+    Row(.started(hasWork: false), (no, true), (no, true), (no, false), (no, false), (no, true), (no, false)),
+    Row(.started(hasWork: true), (go, false), (no, true), (no, false), (no, false), (no, true), (no, false)),
+    Row(.stopped, (no, false), (no, false), (no, false), (no, false), (no, false), (no, false)),
+    Row(.asked, (no, false), (go, false), (no, false), (no, false), (go, false), (no, false)),
+    Row(.finished(.complete), (no, false), (no, true), (no, true), (go, false), (no, true), (no, false)),
+    Row(.finished(.moreWork), (no, false), (no, true), (go, false), (go, false), (no, true), (no, false)),
+    Row(
+      .finished(.failed(retryAfter: 5)), (no, false), (no, true), (again, true), (again, true), (no, true),
+      (no, false)),
+    Row(.finished(.blocked), (no, false), (no, true), (no, true), (no, true), (no, true), (no, false)),
+    Row(.timerFired, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
+    Row(.reachable, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
+    Row(.paused, (no, false), (no, false), (no, false), (no, false), (no, false), (no, false)),
+    Row(.resumed(hasWork: false), (no, false), (no, true), (no, false), (no, false), (no, true), (no, true)),
+    Row(.resumed(hasWork: true), (no, false), (no, true), (no, false), (no, false), (no, true), (go, false)),
+  ]
+
+  @Test("In every state, every event leads to the action and the state of the table", arguments: Start.allCases)
+  func cells(start: Start) throws {
+    let column = try #require(Start.allCases.firstIndex(of: start))
+    for row in Self.table {
+      var machine = SyncMachine()
+      for event in start.events { _ = machine.handle(event) }
+      let action = machine.handle(row.event)
+      let startsWhenAsked = machine.handle(.asked) == .startPass
+      #expect(action == row.cells[column].0, "\(start) + \(row.event)")
+      #expect(startsWhenAsked == row.cells[column].1, "\(start) + \(row.event), then asked")
+    }
+  }
+
+  @Test("Failures in a row are counted, and one that is asked for begins the count anew")
+  func attempts() {
+    var machine = SyncMachine()
+    #expect(machine.handle(.started(hasWork: true)) == .startPass)
+    for attempt in 1...4 {
+      #expect(machine.handle(.finished(.failed(retryAfter: nil))) == .wait(attempt: attempt, atLeast: nil))
+      #expect(machine.handle(.timerFired) == .startPass)
+    }
+    #expect(machine.handle(.finished(.failed(retryAfter: nil))) == .wait(attempt: 5, atLeast: nil))
+    #expect(machine.handle(.asked) == .startPass)
+    #expect(machine.handle(.finished(.failed(retryAfter: nil))) == .wait(attempt: 1, atLeast: nil))
+  }
+}

@@ -1,0 +1,118 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Rows H-12 to H-22: reads and merges against pending work.
+@Suite("Reading while work is pending")
+struct ReadingStories {
+  private let network = RequestOptions(fetchPolicy: .networkOnly)
+
+  private func all(_ device: SimulatedDevice, _ options: RequestOptions) async throws -> [Note] {
+    try await device.store.fetch(Query<Note>().order(Ordering("id")), options: options).values
+  }
+
+  @Test("H-12: a fetch at launch does not overwrite an edit made offline", arguments: ["clientWins", "serverModifiedWins"])
+  func launch(policy: String) async throws {
+    let pair = try await Pair.sharing(policy: policy == "clientWins" ? .clientWins : .serverModifiedWins)
+    try pair.a.retitle("b")
+    try pair.a.restart()
+    #expect(try await all(pair.a, network).map(\.title) == ["b"])
+    await pair.a.store.sync()
+    #expect(try await pair.serverTitle() == "b")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-13: a fetch shows what was inserted offline, and the sync inserts it")
+  func offlineInsert() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.insert("T9", "nine")
+    #expect(try await all(pair.a, network).map(\.id) == ["T1", "T9"])
+    let report = await pair.a.store.sync()
+    #expect(report.synced == [SyncedRecord(record: .note("T9"), action: .insertedOnServer)])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-14: what was pending before a fetch is pending after it")
+  func staysPending() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    try pair.a.retitle("T1", "b")
+    try pair.a.remove("T2")
+    try pair.a.insert("T9", "nine")
+    let before = try pair.a.store.outbox()
+    _ = try await all(pair.a, network)
+    #expect(try pair.a.store.outbox() == before)
+  }
+
+  @Test("H-16: a fetch and a count bring back nothing that was deleted offline")
+  func noResurrection() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try pair.a.remove("T1")
+    try pair.a.remove("T2")
+    for policy in [FetchPolicy.cacheElseNetwork, .networkOnly, .networkElseCache, .cacheOnly, .syncThenCache] {
+      if policy == .syncThenCache { continue }
+      let options = RequestOptions(fetchPolicy: policy)
+      #expect(try await all(pair.a, options).isEmpty, "\(policy)")
+      #expect(try await pair.a.store.count(RecordQuery("Note"), options: options) == 0, "\(policy)")
+    }
+    await pair.a.store.sync()
+    #expect(try await pair.world.serverRecords().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-17: a limited fetch removes nothing from here")
+  func limitedFetch() async throws {
+    let ids = (1...20).map { $0 < 10 ? "T0\($0)" : "T\($0)" }
+    let pair = try await Pair.sharing(ids)
+    for (rank, id) in ids.enumerated() { try pair.b.edit(id) { $0.score = rank } }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.b.edit("T05") { $0.score = 100 }
+    await pair.b.store.sync()
+    let top = Query<Note>().order(Ordering("score")).limit(10)
+    let found = try await pair.a.store.fetch(top, options: network)
+    #expect(found.values.count == 10)
+    #expect(try await all(pair.a, RequestOptions(fetchPolicy: .cacheOnly)).count == 20)
+  }
+
+  @Test("H-18: a record that no longer matches a query is not taken for deleted")
+  func drift() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try pair.b.retitle("T1", "y")
+    try pair.b.remove("T2")
+    await pair.b.store.sync()
+    let query = Query<Note>().where { $0.title == "start" }
+    #expect(try await pair.a.store.fetch(query, options: network).values.isEmpty)
+    #expect(try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly)).values.isEmpty)
+    #expect(try pair.a.title("T1") == "y")
+    #expect(try pair.a.note("T2") == nil)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-21: an error that is no lack of network is thrown and not answered from here", arguments: [500, 403, 401, 400])
+  func otherErrors(status: Int) async throws {
+    let pair = try await Pair.sharing()
+    pair.a.remote.setScript { .status(status, retryAfter: nil) }
+    for policy in [FetchPolicy.networkElseCache, .networkOnly] {
+      await #expect(throws: SyncError.self) { try await all(pair.a, RequestOptions(fetchPolicy: policy)) }
+    }
+    #expect(try pair.a.title() == "start")
+  }
+
+  @Test("H-22: whatever keeps the answer away counts as no network", arguments: ["offline", "lost", "gateway"])
+  func noNetwork(kind: String) async throws {
+    let pair = try await Pair.sharing()
+    switch kind {
+    case "offline": pair.a.remote.isOffline = true
+    case "lost": pair.a.remote.setScript { .lostRequest }
+    default: pair.a.remote.setScript { .status(502, retryAfter: nil) }
+    }
+    let found = try await pair.a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
+    #expect(found.values.map(\.title) == ["start"])
+    #expect(found.origin == .cache)
+    let receipt = try await pair.a.store.save(
+      Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(receipt.state == .pending)
+    #expect(try pair.a.isPending("T2"))
+  }
+}

@@ -1,0 +1,159 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Rows H-1 to H-11: bases, versions and clocks.
+@Suite("Versions and clocks")
+struct VersionStories {
+  private let online = RequestOptions(savePolicy: .networkThenCache)
+
+  @Test("H-1: the base moves with the answers to own online saves, so a later offline edit is no conflict")
+  func baseAfterOnlineSave() async throws {
+    let calls = Calls()
+    let pair = try Pair(policy: .counting(calls))
+    try await pair.a.store.save(Note(id: "T1", "a"), options: online)
+    try await pair.a.store.save(Note(id: "T1", "b"), options: online)
+    try pair.a.retitle("c")
+    let report = await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedOnServer)])
+    #expect(try await pair.serverTitle() == "c")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-2: the base moves with acknowledgements, so edits sync after sync are no conflict")
+  func baseAfterAcknowledgement() async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(policy: .counting(calls))
+    for title in ["b", "c", "d"] {
+      try pair.a.retitle(title)
+      await pair.a.store.sync()
+    }
+    #expect(calls.count == 0)
+    #expect(pair.a.operations.map(\.kind) == [.update, .update, .update])
+    #expect(try await pair.serverTitle() == "d")
+  }
+
+  @Test("H-3: a restart between edit and sync keeps the base exact")
+  func restart() async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .counting(calls))
+    try pair.a.retitle("b")
+    try pair.a.remove("T2")
+    try pair.a.restart()
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(try await pair.serverTitle() == "b")
+    #expect(try await pair.server("T2") == nil)
+  }
+
+  @Test("H-4: a change at the same millisecond is a conflict all the same")
+  func equalTimes() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.retitle("b")
+    await pair.b.store.sync()
+    try pair.a.edit { $0.note = "x" }
+    let report = await pair.a.store.sync()
+    #expect(report.overwritten.first?.record == .note())
+    #expect(try report.overwritten.first?.fields?.members()["note"] == "x")
+    #expect(try pair.a.note()?.title == "b")
+    #expect(try pair.a.note()?.note == nil)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-4: under field merge both changes of the same millisecond are everywhere")
+  func equalTimesMerged() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.b.retitle("b")
+    await pair.b.store.sync()
+    try pair.a.edit { $0.note = "x" }
+    await pair.a.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try pair.b.note()?.title == "b")
+    #expect(try pair.b.note()?.note == "x")
+  }
+
+  @Test("H-6: the later edit wins though a clock is an hour wrong, ahead or behind", arguments: [1, -1])
+  func skew(direction: Int64) async throws {
+    let pair = try await Pair.sharing(policy: .lastModifiedWins, skew: direction * 3_600_000)
+    func editA() throws { try pair.a.retitle("a") }
+    func editB() async throws {
+      try pair.b.retitle("b")
+      await pair.b.store.sync()
+    }
+    if direction > 0 { try editA() } else { try await editB() }
+    pair.world.time.advance(by: 300_000)
+    if direction > 0 { try await editB() } else { try editA() }
+    pair.world.time.advance(by: 300_000)
+    await pair.a.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == (direction > 0 ? "b" : "a"))
+  }
+
+  @Test("H-8: with edit times sent the later edit wins, without them the later sync does and is reported")
+  func editTimes() async throws {
+    for sends in [true, false] {
+      let pair = try await Pair.sharing(policy: .lastModifiedWins) { $0.sendsLocalTimes = sends }
+      try pair.b.retitle("b")
+      pair.world.time.advance(by: 300_000)
+      try pair.a.retitle("a")
+      pair.world.time.advance(by: 300_000)
+      await pair.b.store.sync()
+      pair.world.time.advance(by: 300_000)
+      let report = await pair.a.store.sync()
+      #expect(try await pair.serverTitle() == (sends ? "a" : "b"))
+      #expect(report.overwritten.isEmpty == sends)
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("H-10: an own push does not hide what others changed before it")
+  func pushHidesNothing() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.insert("X", "x")
+    await pair.b.store.sync()
+    try pair.a.insert("Y", "y")
+    await pair.a.store.sync(.push)
+    #expect(try pair.a.title("X") == nil)
+    await pair.a.store.sync()
+    #expect(try pair.a.title("X") == "x")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-11: after the server went back in time its older state is taken, edited records by the policy")
+  func restoredServer() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    let backup = try await pair.world.serverRecords()
+    for id in ["T1", "T2", "T3"] { try pair.b.retitle(id, "later") }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.retitle("T2", "edited")
+    try await pair.world.ledger.write(space: "test") { ledger in
+      try ledger.put(backup.values.map { LedgerRecord(position: Int64($0.version) ?? 0, record: $0) })
+    }
+    try await pair.world.ledger.startEpoch(space: "test")
+    let report = await pair.a.store.sync()
+    #expect(try pair.a.title("T1") == "start")
+    #expect(try pair.a.title("T2") == "start")
+    #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["edited"])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-11: an edit that wins survives the server's going back in time")
+  func restoredServerClientWins() async throws {
+    let pair = try await Pair.sharing(policy: .clientWins)
+    let backup = try await pair.world.serverRecords()
+    try pair.b.retitle("later")
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.edit { $0.note = "mine" }
+    try await pair.world.ledger.write(space: "test") { ledger in
+      try ledger.put(backup.values.map { LedgerRecord(position: Int64($0.version) ?? 0, record: $0) })
+    }
+    try await pair.world.ledger.startEpoch(space: "test")
+    await pair.a.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["note"] == "mine")
+  }
+}

@@ -1,0 +1,130 @@
+import BothyStore
+import BothySync
+import BothyTesting
+
+/// Two devices of one user and their server.
+struct Pair {
+  let world: SimulatedWorld
+  let a: SimulatedDevice
+  let b: SimulatedDevice
+
+  init(
+    schema: Schema = .notes, rules: AuthorityRules = AuthorityRules(), policy: MergePolicy = .serverModifiedWins,
+    skew: Int64 = 0, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+  ) throws {
+    world = try SimulatedWorld(rules: rules)
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(policy)
+    configure(&configuration)
+    a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew)
+    b = try world.addDevice("b", schema: schema, configuration: configuration)
+  }
+
+  /// A pair on which both devices and the server have these notes, titled `start`.
+  static func sharing(
+    _ ids: [String] = ["T1"], rules: AuthorityRules = AuthorityRules(), policy: MergePolicy = .serverModifiedWins,
+    skew: Int64 = 0, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+  ) async throws -> Pair {
+    let pair = try Pair(rules: rules, policy: policy, skew: skew, configure)
+    for id in ids { try pair.b.insert(id, "start") }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    pair.a.remote.forgetRequests()
+    pair.b.remote.forgetRequests()
+    return pair
+  }
+
+  /// The fields on the server, nil when it has no such record.
+  func server(_ id: String, type: String = "Note") async throws -> [String: JSONValue]? {
+    try await world.serverRecords()[RecordID(type: type, id: id)]?.fields.members()
+  }
+
+  func serverTitle(_ id: String = "T1") async throws -> String? { try await server(id)?["title"]?.stringValue }
+
+  /// Whether both devices hold just what the server holds, and nothing is pending.
+  func isEven() async throws -> Bool {
+    await b.store.sync()
+    await a.store.sync()
+    let digest = try await world.serverDigest()
+    for device in [a, b] {
+      let own = try device.store.digest()
+      guard own.digest == digest.digest, own.count == digest.count, try device.store.outbox().isEmpty else {
+        return false
+      }
+      guard try device.store.diagnose().findings.isEmpty else { return false }
+    }
+    return true
+  }
+}
+
+extension SimulatedDevice {
+  func insert(_ id: String, _ title: String, note: String? = nil) throws {
+    try store.store.write { try $0.insert(Note(id: id, title, note: note)) }
+  }
+
+  func edit(_ id: String = "T1", _ change: (inout Note) -> Void) throws {
+    try store.store.write { _ = try $0.update(Note.self, id: id) { change(&$0) } }
+  }
+
+  func retitle(_ title: String) throws { try retitle("T1", title) }
+  func retitle(_ id: String, _ title: String) throws { try edit(id) { $0.title = title } }
+
+  func remove(_ id: String = "T1") throws { try store.store.write { _ = try $0.delete(Note.self, id: id) } }
+
+  func note(_ id: String = "T1") throws -> Note? { try store.store.fetch(Note.self, id: id) }
+
+  func title(_ id: String = "T1") throws -> String? { try note(id)?.title }
+
+  func isPending(_ id: String = "T1") throws -> Bool { try store.isPending(.note(id)) }
+
+  func put(_ record: Record) throws { try store.store.write { try $0.insert(record) } }
+
+  func record(_ type: String, _ id: String) throws -> Record? {
+    try store.store.record(RecordID(type: type, id: id))
+  }
+
+  /// The operations of all exchanges that were tried, in order.
+  var operations: [BothySync.Operation] { remote.requests.flatMap(\.operations) }
+
+  /// Lets only the first `count` exchanges through.
+  func loseConnection(after count: Int) {
+    let calls = Calls()
+    remote.setScript { calls.add() > count ? .lostRequest : .none }
+  }
+
+  /// Loses the next answer only.
+  func loseNextAnswer() {
+    let calls = Calls()
+    remote.setScript { calls.add() == 1 ? .lostAnswer : .none }
+  }
+}
+
+extension RecordID {
+  static func note(_ id: String = "T1") -> RecordID { RecordID(type: "Note", id: id) }
+}
+
+extension MergePolicy {
+  /// Gives each conflict to `decision`, and counts them.
+  static func counting(_ calls: Calls, _ decision: MergeDecision = .server) -> MergePolicy {
+    .custom { _ in
+      calls.add()
+      return decision
+    }
+  }
+}
+
+extension AuthorityRules {
+  /// A server that does not know the field `note`: records that have it are refused.
+  static var withoutNotes: AuthorityRules {
+    var type = Note.schema
+    type.fields.removeAll { $0.name == "note" }
+    return AuthorityRules(schema: Schema(types: [type]))
+  }
+
+  /// A server on which notes may not be deleted.
+  static var undeletable: AuthorityRules {
+    var type = Note.schema
+    type.permissions = Permissions(delete: .nobody)
+    return AuthorityRules(schema: Schema(types: [type]))
+  }
+}
