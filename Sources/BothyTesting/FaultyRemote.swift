@@ -74,7 +74,8 @@ public final class FaultyRemote: RemoteStorage {
     switch fault {
     case .lostRequest: throw Self.unreachable
     case .status(let status, let retryAfter):
-      let error = RemoteError(status: status, message: "The server answered \(status).", retryAfter: retryAfter)
+      let error = RemoteError(
+        status: status, message: "The server answered \(status).", retryAfter: retryAfter)
       throw error ?? Self.unreachable
     case .lostAnswer:
       _ = try await remote.exchange(request)
@@ -118,7 +119,8 @@ public final class FaultyRemote: RemoteStorage {
     case .none, .duplicated: return
     case .lostRequest, .lostAnswer: throw Self.unreachable
     case .status(let status, let retryAfter):
-      let error = RemoteError(status: status, message: "The server answered \(status).", retryAfter: retryAfter)
+      let error = RemoteError(
+        status: status, message: "The server answered \(status).", retryAfter: retryAfter)
       throw error ?? Self.unreachable
     }
   }

@@ -16,7 +16,8 @@ public final class SimulatedWorld {
     self.time = time
     authority = Authority(ledger: ledger, rules: rules, now: time.reader())
     let shared = URL(fileURLWithPath: "/dev/shm")
-    let parent = FileManager.default.fileExists(atPath: shared.path) ? shared : FileManager.default.temporaryDirectory
+    let parent =
+      FileManager.default.fileExists(atPath: shared.path) ? shared : FileManager.default.temporaryDirectory
     folder = parent.appendingPathComponent("bothy-world-\(UUIDv7.make())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   }
@@ -99,7 +100,8 @@ public final class SimulatedDevice {
   ) throws -> SyncedStore {
     try SyncedStore(
       at: path, schema: schema, migrations: migrations, remote: remote, configuration: configuration,
-      options: StoreOptions(durability: .normal, processes: .single, readers: 1), clock: SyncClock(now: clock))
+      options: StoreOptions(durability: .normal, processes: .single, readers: 1), clock: SyncClock(now: clock)
+    )
   }
 }
 

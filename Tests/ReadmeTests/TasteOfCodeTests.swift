@@ -16,7 +16,8 @@ import Testing
 struct TasteOfCodeTests {
   @Test("does what it says")
   func runs() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-readme-\(UUIDv7.make())")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "bothy-readme-\(UUIDv7.make())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     let path = folder.appendingPathComponent("todo.bothy").path
@@ -52,8 +53,13 @@ struct TasteOfCodeTests {
     var compiled: [String] = []
     var isInside = false
     for line in source.map({ $0.trimmingCharacters(in: .whitespaces) }) {
-      if line == "// README: begin" { isInside = true } else if line == "// README: end" { isInside = false }
-      else if isInside && !line.isEmpty { compiled.append(line) }
+      if line == "// README: begin" {
+        isInside = true
+      } else if line == "// README: end" {
+        isInside = false
+      } else if isInside && !line.isEmpty {
+        compiled.append(line)
+      }
     }
     #expect(!published.isEmpty)
     #expect(published == compiled)

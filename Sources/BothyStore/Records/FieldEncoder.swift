@@ -1,4 +1,5 @@
 internal import GRDBSQLite
+
 public import struct Foundation.Data
 
 /// Receives the fields of one record in the order of its schema: binds them to a prepared statement, or
@@ -65,7 +66,11 @@ public struct FieldEncoder {
   }
 
   public mutating func encode(_ number: Int64) {
-    if let statement { check(sqlite3_bind_int64(statement, parameter, number)) } else { values.append(.int(number)) }
+    if let statement {
+      check(sqlite3_bind_int64(statement, parameter, number))
+    } else {
+      values.append(.int(number))
+    }
   }
 
   public mutating func encode(_ number: Double) {

@@ -19,7 +19,8 @@ extension TypeTable {
       throw StoreError(
         .invalidValue,
         value.isNull
-          ? "\(place) is required and has no default; give it a value." : "\(place) takes \(field.kind.phrase).")
+          ? "\(place) is required and has no default; give it a value."
+          : "\(place) takes \(field.kind.phrase).")
     }
     if field.kind == .double, case .int(let number) = value { return .double(Double(number)) }
     return value

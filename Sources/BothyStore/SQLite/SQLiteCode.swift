@@ -41,7 +41,10 @@ extension StoreError {
     case .SQLITE_CANTOPEN:
       (.cannotOpen, "The database \(path) can't be opened. Check that its folder exists and may be written.")
     case .SQLITE_READONLY, .SQLITE_PERM:
-      (.readOnly, "The database \(path) may not be written. Check the permissions of the file and its folder.")
+      (
+        .readOnly,
+        "The database \(path) may not be written. Check the permissions of the file and its folder."
+      )
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       (.busy, "Another process keeps the database \(path) locked. Try again when it is done.")
     case .SQLITE_INTERRUPT:
@@ -58,7 +61,9 @@ extension StoreError {
   /// SQLite names the columns as `UNIQUE constraint failed: Todo.title`.
   private static func constraintSentence(_ failure: DatabaseError) -> String {
     let message = failure.message ?? ""
-    guard let colon = message.range(of: "constraint failed: ") else { return "A constraint failed: \(message)." }
+    guard let colon = message.range(of: "constraint failed: ") else {
+      return "A constraint failed: \(message)."
+    }
     return "Another record has the same value of the unique field \(message[colon.upperBound...])."
   }
 

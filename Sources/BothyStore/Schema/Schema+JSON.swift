@@ -97,13 +97,16 @@ extension Schema {
     guard let target = members["to"]?.stringValue else {
       throw .invalidSchema("\(place) is a reference and needs 'to', the name of a type.")
     }
-    let rule: FieldKind.DeleteRule = try members["onDelete"].map { value throws(StoreError) in
-      try choice(value, "onDelete", of: place)
-    } ?? .nullify
-    return name == "reference" ? .reference(to: target, onDelete: rule) : .references(to: target, onDelete: rule)
+    let rule: FieldKind.DeleteRule =
+      try members["onDelete"].map { value throws(StoreError) in
+        try choice(value, "onDelete", of: place)
+      } ?? .nullify
+    return name == "reference"
+      ? .reference(to: target, onDelete: rule) : .references(to: target, onDelete: rule)
   }
 
-  private static func flag(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError) -> Bool? {
+  private static func flag(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError) -> Bool?
+  {
     guard let value else { return nil }
     guard let flag = value.boolValue else {
       throw .invalidSchema("'\(name)' of \(place) must be true or false.")

@@ -23,7 +23,8 @@ public struct Schema: Sendable, Hashable {
     for type in types {
       try Self.check(name: type.name, of: "type")
       guard names.insert(type.name.lowercased()).inserted else {
-        throw .invalidSchema("The type '\(type.name)' is declared twice. Type names differ by more than case.")
+        throw .invalidSchema(
+          "The type '\(type.name)' is declared twice. Type names differ by more than case.")
       }
       try validate(type)
     }

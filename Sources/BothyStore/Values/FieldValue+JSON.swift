@@ -66,7 +66,9 @@ extension FieldValue {
   }
 
   private static func uuid(_ text: String) throws -> FieldValue {
-    guard let uuid = UUID(uuidString: text) else { throw FieldValueError(expected: .uuid, found: "'\(text)'") }
+    guard let uuid = UUID(uuidString: text) else {
+      throw FieldValueError(expected: .uuid, found: "'\(text)'")
+    }
     return .text(uuid.uuidString.lowercased())
   }
 
