@@ -4,7 +4,7 @@ enum Workload: String, CaseIterable, Sendable {
   case insertEach = "1k transactions of one insert"
   case readAll = "read all by id, one snapshot"
   case readOne = "one read by id, public call"
-  case scan = "full scan, by id"
+  case scan = "full scan, any order"
   case query = "filter and sort"
   case queryIndexed = "filter and sort, indexed"
   case update = "update a tenth (10k at most)"

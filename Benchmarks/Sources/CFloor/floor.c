@@ -38,7 +38,7 @@ static const char *const texts[STATEMENTS] = {
   "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?)",
   "INSERT INTO indexed VALUES (?, ?, ?, ?, ?, ?, ?)",
   "SELECT " COLUMNS " FROM item WHERE id = ?",
-  "SELECT " COLUMNS " FROM item ORDER BY id",
+  "SELECT " COLUMNS " FROM item",
   "SELECT " COLUMNS " FROM item WHERE count >= ? AND count < ? ORDER BY name, id",
   "SELECT " COLUMNS " FROM indexed WHERE count >= ? AND count < ? ORDER BY name, id",
   "UPDATE item SET name = ?2, count = ?3, price = ?4, active = ?5, created = ?6, note = ?7 WHERE id = ?1",

@@ -32,6 +32,9 @@ public struct Query<E: Entity>: Sendable, Hashable {
   /// Sorts by the keys; where earlier keys are equal, if there are any.
   public func order(_ keys: Ordering...) -> Query { changed { $0.order += keys } }
 
+  /// Lets the records come in any order, where no key is given: a full scan then reads the table as it lies.
+  public func inAnyOrder() -> Query { changed { $0.isUnordered = true } }
+
   /// At most `count` records, after leaving out the first `offset`.
   public func limit(_ count: Int, offset: Int = 0) -> Query {
     changed {

@@ -29,8 +29,9 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
     return compiler.result
   }
 
-  /// ` ORDER BY …`, total.
+  /// ` ORDER BY …`, total; nothing where any order will do.
   package func order(_ query: RecordQuery) throws(StoreError) -> String {
+    if query.isUnordered && query.order.isEmpty { return "" }
     var keys: [String] = []
     for key in query.totalOrder {
       keys.append(try columns.expression(key.field, type) + (key.ascending ? "" : " DESC"))

@@ -7,6 +7,9 @@ public struct RecordQuery: Sendable, Hashable {
   public var filter: Predicate
   /// Empty means by id.
   public var order: [Ordering]
+  /// Whether the records may come in any order, where `order` is empty: the cheapest for reading all of a type.
+  /// A hint to the local store; it is not sent.
+  public var isUnordered = false
   public var limit: Int?
   public var offset: Int
   /// Only records of this container, or nil for every container.

@@ -33,7 +33,7 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
     },
     readAll: { try store.fetch(Plain.self, ids: shuffledIDs).count },
     readOne: { try updateIDs.reduce(0) { try store.fetch(Plain.self, id: $1) == nil ? $0 : $0 + 1 } },
-    scan: { try store.fetch(Query<Plain>()).count },
+    scan: { try store.fetch(Query<Plain>().inAnyOrder()).count },
     query: { try store.fetch(Query<Plain>().where(filter).order(Ordering("name"))).count },
     queryIndexed: { try store.fetch(Query<Indexed>().where(filter).order(Ordering("name"))).count },
     update: {

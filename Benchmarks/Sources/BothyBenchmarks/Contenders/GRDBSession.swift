@@ -49,7 +49,7 @@ func grdbSession(_ data: Dataset, _ path: String) throws -> Session {
         try pool.read { try PlainRecord.fetchOne($0, key: item.id) } == nil ? found : found + 1
       }
     },
-    scan: { try pool.read { try PlainRecord.order(id).fetchAll($0).count } },
+    scan: { try pool.read { try PlainRecord.fetchAll($0).count } },
     query: { try pool.read { try PlainRecord.filter(condition).order(name, id).fetchAll($0).count } },
     queryIndexed: {
       try pool.read { try IndexedRecord.filter(condition).order(name, id).fetchAll($0).count }

@@ -18,7 +18,7 @@ func jsonSession(_ data: Dataset, _ path: String) throws -> Session {
   let update = try connection.prepare("UPDATE item SET doc = ?2 WHERE id = ?1")
   let delete = try connection.prepare("DELETE FROM item WHERE id = ?")
   let select = try connection.prepare("SELECT doc FROM item WHERE id = ?")
-  let scan = try connection.prepare("SELECT doc FROM item ORDER BY id")
+  let scan = try connection.prepare("SELECT doc FROM item")
   let condition = """
     WHERE json_extract(doc, '$.count') >= ? AND json_extract(doc, '$.count') < ?
     ORDER BY json_extract(doc, '$.name'), id

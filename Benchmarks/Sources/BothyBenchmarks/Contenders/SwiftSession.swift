@@ -20,7 +20,7 @@ func swiftSession(_ data: Dataset, _ path: String) throws -> Session {
   let delete = try connection.prepare("DELETE FROM item WHERE id = ?")
   let all = "SELECT id, name, count, price, active, created, note FROM"
   let select = try connection.prepare("\(all) item WHERE id = ?")
-  let scan = try connection.prepare("\(all) item ORDER BY id")
+  let scan = try connection.prepare("\(all) item")
   let condition = "WHERE count >= ? AND count < ? ORDER BY name, id"
   let query = try connection.prepare("\(all) item \(condition)")
   let queryIndexed = try connection.prepare("\(all) indexed \(condition)")
