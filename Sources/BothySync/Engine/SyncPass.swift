@@ -141,6 +141,10 @@ struct SyncPass: Sendable {
 
   private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
     if let server = context.serverFields, let base = context.base, server == base { return .success(.client) }
+    // Both deleted it, or both made the same of it: there is nothing to ask about.
+    if context.operation == .delete && context.serverFields == nil { return .success(.server) }
+    let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
+    if !counts, let client = context.client, client == context.serverFields { return .success(.server) }
     switch configuration.mergePolicies.policy(for: context.operation, type: context.record.type).decide {
     case .pure(let decide): return .success(decide(context))
     case .custom(let decide):

@@ -41,10 +41,9 @@ struct Pair {
 
   func serverTitle(_ id: String = "T1") async throws -> String? { try await server(id)?["title"]?.stringValue }
 
-  /// Whether both devices hold just what the server holds, and nothing is pending.
+  /// Whether both devices, after syncing, hold just what the server holds, with nothing pending.
   func isEven() async throws -> Bool {
-    await b.store.sync()
-    await a.store.sync()
+    for device in [a, b, a] { await device.store.sync() }
     let digest = try await world.serverDigest()
     for device in [a, b] {
       let own = try device.store.digest()

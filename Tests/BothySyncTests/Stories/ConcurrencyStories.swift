@@ -1,0 +1,284 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Rows H-43 to H-56: edits, calls, restarts and closures in the middle of a sync.
+@Suite("In the middle of a sync")
+struct ConcurrencyStories {
+  /// Runs `body` on A's store once, after the server has answered and before A hears of it.
+  private func duringNextExchange(_ pair: Pair, _ body: @escaping @Sendable (Store) async throws -> Void) {
+    let calls = Calls()
+    pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
+      guard calls.add() == 1 else { return }
+      do { try await body(store) } catch { Issue.record(error) }
+    }
+  }
+
+  private func retitle(_ title: String) -> @Sendable (Store) async throws -> Void {
+    { store in
+      try await store.write { transaction in
+        _ = try transaction.update(Note.self, id: "T1") { $0.title = title }
+      }
+    }
+  }
+
+  @Test("H-43: an edit made while the push is on its way is kept and sent after it")
+  func editDuringPush() async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(policy: .counting(calls))
+    try pair.a.retitle("b")
+    duringNextExchange(pair, retitle("c"))
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(pair.a.operations.map { $0.fields["title"] } == ["b", "c"])
+    #expect(try await pair.serverTitle() == "c")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-43: an edit made while an online save is on its way is kept and sent")
+  func editDuringOnlineSave() async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(policy: .counting(calls))
+    duringNextExchange(pair) { store in
+      try await store.write { transaction in
+        _ = try transaction.update(Note.self, id: "T1") { $0.note = "meanwhile" }
+      }
+    }
+    var note = try #require(try pair.a.note())
+    note.title = "online"
+    try await pair.a.store.save(note, options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(try pair.a.title() == "online")
+    #expect(try pair.a.isPending())
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(try await pair.server("T1") == ["title": "online", "note": "meanwhile", "score": 0])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-44: an edit made while a pull is on its way stays, and the conflict is for the policy")
+  func editDuringPull() async throws {
+    for (policy, winner) in [(MergePolicy.clientWins, "mine"), (.serverModifiedWins, "theirs")] {
+      let pair = try await Pair.sharing(policy: policy)
+      try pair.b.retitle("theirs")
+      await pair.b.store.sync()
+      duringNextExchange(pair, retitle("mine"))
+      await pair.a.store.sync(.pull)
+      #expect(try pair.a.title() == "mine")
+      #expect(try pair.a.isPending())
+      await pair.a.store.sync()
+      #expect(try await pair.serverTitle() == winner)
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("H-45: callers who join a sync return after what they wrote before was sent, in two passes at most")
+  func joining() async throws {
+    let pair = try await Pair.sharing()
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 1 { await latch.pass() }
+    }
+    try pair.a.retitle("c")
+    let store = pair.a.store
+    let first = Task { await store.sync() }
+    await latch.reached()
+    try pair.a.insert("D", "d")
+    let others = (0..<8).map { _ in Task { await store.sync() } }
+    try await until { store.joinedCount == 8 }
+    latch.open()
+    let report = await first.value
+    for other in others { #expect(await other.value == report) }
+    #expect(try await pair.serverTitle("D") == "d")
+    #expect(pair.a.operations.count == 2)
+    #expect(try pair.a.store.outbox().isEmpty)
+  }
+
+  @Test("H-45: callers who wait behind another kind of sync share one pass too")
+  func joiningInTheQueue() async throws {
+    let pair = try await Pair.sharing()
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 1 { await latch.pass() }
+    }
+    let store = pair.a.store
+    let pull = Task { await store.sync(.pull) }
+    await latch.reached()
+    let others = (0..<8).map { _ in Task { await store.sync() } }
+    try await until { store.joinedCount == 7 }
+    latch.open()
+    _ = await pull.value
+    let reports = await withTaskGroup(of: SyncReport.self) { group in
+      for other in others { group.addTask { await other.value } }
+      return await group.reduce(into: [SyncReport]()) { $0.append($1) }
+    }
+    #expect(Set(reports).count == 1)
+    #expect(sent.count == 2)
+  }
+
+  @Test("H-47: a sync that is cancelled holds nothing up, and those who joined it get theirs done")
+  func cancellation() async throws {
+    let pair = try await Pair.sharing()
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 1 { await latch.pass() }
+    }
+    try pair.a.retitle("b")
+    let store = pair.a.store
+    let first = Task { await store.sync() }
+    await latch.reached()
+    let joined = Task { await store.sync() }
+    try await until { store.joinedCount == 1 }
+    first.cancel()
+    latch.open()
+    _ = await first.value
+    #expect(await joined.value.skipped == nil)
+    #expect(!store.status.isSyncing)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "b")
+  }
+
+  @Test("H-47: a write that throws leaves the store ready for the next sync")
+  func throwingWrite() async throws {
+    struct Broken: Error {}
+    let pair = try await Pair.sharing()
+    func broken() throws { try pair.a.store.store.write { _ in throw Broken() } }
+    #expect(throws: Broken.self) { try broken() }
+    #expect(await pair.a.store.sync().skipped == nil)
+  }
+
+  @Test("H-48: a policy that throws leaves the record pending and the store ready for the next sync")
+  func throwingPolicy() async throws {
+    struct Broken: Error {}
+    let calls = Calls()
+    let policy = MergePolicy.custom { _ in
+      if calls.add() == 1 { throw Broken() }
+      return .client
+    }
+    let pair = try await Pair.sharing(policy: policy)
+    try pair.b.retitle("b")
+    await pair.b.store.sync()
+    try pair.a.retitle("a")
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.code) == ["mergeFailed"])
+    #expect(!pair.a.store.status.isSyncing)
+    #expect(try pair.a.isPending())
+    await pair.a.store.sync()
+    #expect(try await pair.serverTitle() == "a")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-49: a sync without a network ends and says so")
+  func offline() async throws {
+    let pair = try await Pair.sharing()
+    pair.a.remote.isOffline = true
+    let report = await pair.a.store.sync()
+    #expect(report.skipped?.name == "unreachable")
+    #expect(pair.a.store.status.lastProblem == report.skipped)
+  }
+
+  @Test("H-50: whether a record is pending survives a relaunch, deletions included")
+  func pendingAfterRelaunch() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    try pair.a.insert("T0", "new")
+    try pair.a.retitle("T1", "b")
+    try pair.a.remove("T2")
+    for relaunched in [false, true] {
+      if relaunched { try pair.a.restart() }
+      #expect(try ["T0", "T1", "T2", "T3", "T4"].map { try pair.a.isPending($0) } == [true, true, true, false, false])
+    }
+    #expect(try pair.a.store.state(of: .note("T2")) == .pending(.delete))
+    await pair.a.store.sync()
+    #expect(try ["T0", "T1", "T2"].map { try pair.a.isPending($0) } == [false, false, false])
+  }
+
+  @Test("H-51: a decision on an entry that was edited since changes nothing")
+  func resolvedTooLate() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes)
+    try pair.a.edit { $0.note = "refused" }
+    await pair.a.store.sync()
+    try pair.a.restart()
+    let entry = try #require(try pair.a.store.inbox().first)
+    try pair.a.edit { $0.note = nil }
+    #expect(try pair.a.store.resolve(.note(), .acceptLocal, revision: entry.revision) == false)
+    #expect(try pair.a.isPending())
+  }
+
+  @Test("H-52: a purge keeps what is pending and lists it; a forced one takes the entries too")
+  func purge() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    try pair.a.retitle("T1", "b")
+    try pair.a.remove("T2")
+    let kept = try pair.a.store.purge()
+    #expect(kept.removed == 1)
+    #expect(Set(kept.kept) == [.note("T1"), .note("T2")])
+    #expect(try pair.a.store.outbox().count == 2)
+    let forced = try pair.a.store.purge(includingPending: true)
+    #expect(forced.kept.isEmpty)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(try pair.a.title("T1") == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-52: a deletion that is purged brings its record back, even if it was all there was")
+  func purgedDeletion() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.remove()
+    try pair.a.store.purge(includingPending: true)
+    await pair.a.store.sync()
+    #expect(try pair.a.title() == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-52: a reset with pending work throws and changes nothing, unless told to discard it")
+  func reset() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.retitle("b")
+    let error = #expect(throws: SyncError.self) { try pair.a.store.reset() }
+    #expect(error?.code == .pendingChanges)
+    #expect(try pair.a.title() == "b")
+    try pair.a.store.reset(discardingPending: true)
+    #expect(try pair.a.note() == nil)
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title() == "start")
+  }
+
+  @Test("A purge of some ids, or of a type, leaves the others; the next sync brings them back")
+  func partialPurge() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    #expect(try pair.a.store.purge(type: "Note", ids: ["T1", "unknown"]).removed == 1)
+    #expect(try pair.a.note("T1") == nil)
+    #expect(try pair.a.note("T2") != nil)
+    #expect(try pair.a.store.purge(type: "Note").removed == 2)
+    #expect(try await pair.isEven())
+    #expect(try await pair.a.store.store.count(RecordQuery("Note")) == 3)
+  }
+
+  @Test("H-54: a network that comes and goes twenty times in a second leads to two passes at most")
+  func flapping() async throws {
+    let pair = try await Pair.sharing { $0.triggers = [.reachability] }
+    let monitor = ScriptedReachability()
+    let clock = VirtualClock()
+    let store = pair.a.store
+    let loop = Task { await store.run(reachability: monitor, clock: clock) }
+    try pair.b.retitle("b")
+    await pair.b.store.sync()
+    for change in 0..<20 {
+      let status: NetworkStatus = change.isMultiple(of: 2) ? .notReachable : .reachable
+      monitor.send(status)
+      try await until { store.status.reachability == status }
+      clock.advance(by: .milliseconds(50))
+    }
+    #expect(pair.a.remote.requests.isEmpty)
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(1))
+    try await until { try pair.a.title() == "b" }
+    #expect(pair.a.remote.requests.count <= 2)
+    loop.cancel()
+    await loop.value
+  }
+}

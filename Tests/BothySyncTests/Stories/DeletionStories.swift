@@ -1,0 +1,171 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Rows H-23 to H-29: deletions against edits.
+@Suite("Deletions")
+struct DeletionStories {
+  /// A deletes and B edits, the one named first earlier; B syncs before A.
+  private func deleteAgainstEdit(_ policy: MergePolicy, deletionFirst: Bool) async throws -> (Pair, SyncReport) {
+    let pair = try await Pair.sharing(policy: policy)
+    if deletionFirst { try pair.a.remove() } else { try pair.b.retitle("b") }
+    pair.world.time.advance(by: 60_000)
+    if deletionFirst { try pair.b.retitle("b") } else { try pair.a.remove() }
+    pair.world.time.advance(by: 60_000)
+    await pair.b.store.sync()
+    return (pair, await pair.a.store.sync())
+  }
+
+  @Test("H-23: a deletion against an edit is undone when the server wins", arguments: [true, false])
+  func deletionServerWins(deletionFirst: Bool) async throws {
+    let (pair, report) = try await deleteAgainstEdit(.serverModifiedWins, deletionFirst: deletionFirst)
+    #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
+    #expect(try pair.a.title() == "b")
+    #expect(try !pair.a.isPending())
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-23: a deletion against an edit stands when the client wins", arguments: [true, false])
+  func deletionClientWins(deletionFirst: Bool) async throws {
+    let (pair, _) = try await deleteAgainstEdit(.clientWins, deletionFirst: deletionFirst)
+    #expect(try await pair.server("T1") == nil)
+    #expect(try await pair.isEven())
+    #expect(try pair.b.note() == nil)
+  }
+
+  @Test("H-23: of a deletion and an edit the later stands when the later wins", arguments: [true, false])
+  func deletionLaterWins(deletionFirst: Bool) async throws {
+    let (pair, _) = try await deleteAgainstEdit(.lastModifiedWins, deletionFirst: deletionFirst)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == (deletionFirst ? "b" : nil))
+  }
+
+  /// A edits and B deletes, the one named first earlier; B syncs before A.
+  private func editAgainstDelete(_ policy: MergePolicy, editFirst: Bool) async throws -> (Pair, SyncReport) {
+    let pair = try await Pair.sharing(policy: policy)
+    if editFirst { try pair.a.retitle("a") } else { try pair.b.remove() }
+    pair.world.time.advance(by: 60_000)
+    if editFirst { try pair.b.remove() } else { try pair.a.retitle("a") }
+    pair.world.time.advance(by: 60_000)
+    await pair.b.store.sync()
+    return (pair, await pair.a.store.sync())
+  }
+
+  @Test("H-24: an edit of a record deleted elsewhere is reported and gone when the server wins")
+  func editServerWins() async throws {
+    let (pair, report) = try await editAgainstDelete(.serverModifiedWins, editFirst: true)
+    #expect(report.synced == [SyncedRecord(record: .note(), action: .removedFromCache)])
+    #expect(try report.overwritten.first?.fields?.members()["title"] == "a")
+    #expect(try pair.a.note() == nil)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-24: an edit of a record deleted elsewhere makes it again, once, when the client wins or fields are merged")
+  func editClientWins() async throws {
+    for policy in [MergePolicy.clientWins, .fieldMerge] {
+      let (pair, _) = try await editAgainstDelete(policy, editFirst: true)
+      #expect(pair.a.operations.filter { $0.kind == .insert }.count == 1)
+      #expect(try await pair.serverTitle() == "a")
+      #expect(try await pair.isEven())
+      #expect(try pair.b.title() == "a")
+    }
+  }
+
+  @Test("H-24: of an edit and a deletion the later stands when the later wins", arguments: [true, false])
+  func editLaterWins(editFirst: Bool) async throws {
+    let (pair, _) = try await editAgainstDelete(.lastModifiedWins, editFirst: editFirst)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == (editFirst ? nil : "a"))
+  }
+
+  @Test("H-25: a record deleted and made again offline is one conditional replacement")
+  func deleteAndInsert() async throws {
+    for policy in [MergePolicy.serverModifiedWins, .clientWins] {
+      let pair = try await Pair.sharing(policy: policy)
+      try pair.b.edit { $0.note = "old" }
+      await pair.b.store.sync()
+      await pair.a.store.sync()
+      pair.a.remote.forgetRequests()
+      try pair.a.remove()
+      try pair.a.insert("T1", "z")
+      let report = await pair.a.store.sync()
+      #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedOnServer)])
+      #expect(pair.a.operations.map(\.kind) == [.update])
+      #expect(try await pair.server("T1") == ["title": "z", "score": 0])
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("H-26: a record whose insert is in doubt and that is deleted since leaves no orphan on the server")
+  func deleteInDoubt() async throws {
+    for arrives in [true, false] {
+      let pair = try Pair()
+      try pair.a.insert("T1", "a")
+      pair.a.remote.setScript { arrives ? .lostAnswer : .lostRequest }
+      await pair.a.store.sync()
+      try pair.a.remove()
+      try pair.a.restart()
+      pair.a.remote.setScript { .none }
+      await pair.a.store.sync()
+      #expect(try await pair.world.serverRecords().isEmpty)
+      #expect(try pair.a.note() == nil)
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("H-26: a deletion while the insert is on its way is sent after it")
+  func deleteInFlight() async throws {
+    let pair = try Pair()
+    try pair.a.insert("T1", "a")
+    let calls = Calls()
+    pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
+      guard calls.add() == 1 else { return }
+      do { _ = try await store.write { try $0.delete(Note.self, id: "T1") } } catch { Issue.record(error) }
+    }
+    await pair.a.store.sync()
+    #expect(try await pair.world.serverRecords().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-27: what both deleted is done in one sync and asks no policy")
+  func bothDelete() async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(policy: .counting(calls))
+    try pair.b.remove()
+    await pair.b.store.sync()
+    try pair.a.remove()
+    let report = await pair.a.store.sync()
+    #expect(report.synced == [SyncedRecord(record: .note(), action: .alreadyDeleted)])
+    #expect(calls.count == 0)
+    #expect(try pair.a.store.outbox().isEmpty)
+  }
+
+  @Test("H-28: a refused deletion that is accepted as it is shows the record again after the next pull")
+  func refusedDeletion() async throws {
+    let pair = try await Pair.sharing(rules: .undeletable)
+    try pair.a.remove()
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.code) == ["forbidden"])
+    #expect(try pair.a.store.state(of: .note()).name == "refused")
+    try pair.a.store.resolve(.note(), .acceptLocal)
+    await pair.a.store.sync()
+    #expect(try pair.a.title() == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-29: deleting online what was inserted or edited offline leaves nothing anywhere")
+  func onlineDeletion() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.insert("T9", "nine")
+    try pair.a.retitle("edited")
+    for id in ["T9", "T1"] {
+      try await pair.a.store.delete(Note.self, id: id, options: RequestOptions(savePolicy: .networkThenCache))
+    }
+    #expect(try await pair.world.serverRecords().isEmpty)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.note("T9") == nil)
+    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(try await pair.isEven())
+  }
+}

@@ -1,0 +1,245 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Rows H-30 to H-42: retries, crashes, partial failures.
+@Suite("Failures")
+struct FailureStories {
+  private let online = RequestOptions(savePolicy: .networkThenCache)
+
+  @Test("H-30, H-33: a create whose answer is lost is made once, over a restart", arguments: [false, true])
+  func lostCreate(restarts: Bool) async throws {
+    let calls = Calls()
+    let pair = try Pair(policy: .counting(calls))
+    try pair.a.insert("T1", "a")
+    pair.a.loseNextAnswer()
+    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    if restarts { try pair.a.restart() }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 1)
+    #expect(Set(pair.a.operations.map(\.id)).count == 1)
+    #expect(try await pair.world.serverRecords().count == 1)
+    #expect(calls.count == 0)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-30: an online save whose answer is lost is made once")
+  func lostOnlineSave() async throws {
+    let calls = Calls()
+    let pair = try Pair(policy: .counting(calls))
+    pair.a.loseNextAnswer()
+    var note = Note(id: "T1", "a")
+    note.score = 3
+    try await pair.a.store.save(note, options: online)
+    #expect(try pair.a.isPending())
+    await pair.a.store.sync()
+    #expect(Set(pair.a.operations.map(\.id)).count == 1)
+    #expect(calls.count == 0)
+    #expect(try await pair.server("T1")?["score"] == 3)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-31: an update whose answer is lost does not come back over a later edit of another")
+  func lostUpdate() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.retitle("b")
+    pair.a.loseNextAnswer()
+    await pair.a.store.sync()
+    await pair.b.store.sync()
+    try pair.b.retitle("c")
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    #expect(Set(pair.a.operations.map(\.id)).count == 1)
+    #expect(try await pair.serverTitle() == "c")
+    #expect(try pair.a.title() == "c")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-32, H-33: a deletion whose answer is lost is done at the next try, over a restart", arguments: [false, true])
+  func lostDelete(restarts: Bool) async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(policy: .counting(calls))
+    try pair.a.remove()
+    pair.a.loseNextAnswer()
+    await pair.a.store.sync()
+    if restarts { try pair.a.restart() }
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(try await pair.world.serverRecords().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-33: an update whose answer is lost is no conflict after a restart")
+  func lostUpdateRestart() async throws {
+    let calls = Calls()
+    let pair = try await Pair.sharing(policy: .counting(calls))
+    try pair.a.retitle("b")
+    pair.a.loseNextAnswer()
+    await pair.a.store.sync()
+    try pair.a.restart()
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(try await pair.serverTitle() == "b")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-34: a row and its outbox entry are both there or neither")
+  func atomicWrite() async throws {
+    struct Killed: Error {}
+    let pair = try Pair()
+    func killed() throws {
+      try pair.a.store.store.write { transaction in
+        try transaction.insert(Note(id: "T1", "a"))
+        throw Killed()
+      }
+    }
+    #expect(throws: Killed.self) { try killed() }
+    try pair.a.restart()
+    #expect(try pair.a.note() == nil)
+    #expect(try pair.a.store.outbox().isEmpty)
+    try pair.a.insert("T1", "a")
+    try pair.a.restart()
+    #expect(try pair.a.note() != nil)
+    #expect(try pair.a.isPending())
+    #expect(try pair.a.store.diagnose().findings.isEmpty)
+  }
+
+  @Test("H-35: one refused of five keeps the other four from nothing, and alone is sent again")
+  func partialBatch() async throws {
+    let pair = try Pair(rules: .withoutNotes)
+    for number in 1...5 { try pair.a.insert("T\(number)", "t", note: number == 3 ? "refused" : nil) }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 4)
+    #expect(report.failures.map(\.record) == [.note("T3")])
+    #expect(try pair.a.store.outbox().map(\.record) == [.note("T3")])
+    #expect(try pair.a.store.inbox().first?.reason?.fields.map(\.field) == ["note"])
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync()
+    #expect(pair.a.operations.count == 1)
+  }
+
+  @Test("H-36: a refused update stops neither inserts before it nor deletions after it")
+  func partialSave() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], rules: .withoutNotes)
+    try pair.a.insert("T8", "eight")
+    try pair.a.insert("T9", "nine")
+    try pair.a.edit("T1") { $0.note = "refused" }
+    try pair.a.remove("T2")
+    let report = await pair.a.store.sync()
+    #expect(report.synced.map(\.action) == [.insertedOnServer, .insertedOnServer, .deletedFromServer])
+    #expect(report.failures.map(\.record) == [.note("T1")])
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync()
+    #expect(pair.a.operations.map(\.record) == [.note("T1")])
+  }
+
+  @Test("H-37: a connection lost in the middle loses nothing; the next sync goes on")
+  func lostConnection() async throws {
+    let pair = try await Pair.sharing { $0.batchSize = 4 }
+    for number in 0..<10 { try pair.a.insert("N\(number)", "n") }
+    pair.a.loseConnection(after: 1)
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 4)
+    #expect(report.skipped?.name == "unreachable")
+    #expect(try pair.a.store.pendingCounts().insert == 6)
+    #expect(try await pair.a.store.store.count(RecordQuery("Note")) == 11)
+    pair.a.remote.setScript { .none }
+    #expect(await pair.a.store.sync().pushed == 6)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-38: a server error discards nothing under any rejection policy")
+  func serverError() async throws {
+    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+      let pair = try Pair { $0.rejectionPolicy = policy }
+      try pair.a.insert("T1", "a")
+      pair.a.remote.setScript { .status(500, retryAfter: nil) }
+      #expect(await pair.a.store.sync().skipped?.name == "serverError")
+      #expect(try pair.a.store.state(of: .note()) == .pending(.insert))
+      pair.a.remote.setScript { .none }
+      #expect(try await pair.isEven())
+      #expect(try await pair.serverTitle() == "a")
+    }
+  }
+
+  @Test("H-38: under discard a refused insert is removed and its content reported, and the next pull is whole")
+  func discardedInsert() async throws {
+    let pair = try Pair(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
+    try pair.a.insert("T1", "a", note: "refused")
+    let report = await pair.a.store.sync()
+    #expect(try report.overwritten.first?.fields?.members()["title"] == "a")
+    #expect(report.failures.map(\.code) == ["invalid"])
+    #expect(try pair.a.note() == nil)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-39: under discard a refused edit shows what the server has at once")
+  func discardedEdit() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
+    try pair.a.edit { $0.note = "refused" }
+    let report = await pair.a.store.sync(.push)
+    #expect(report.overwritten.count == 1)
+    #expect(try pair.a.note()?.note == nil)
+    #expect(try pair.a.title() == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-40: without a valid token nothing is discarded, and one request is made")
+  func unauthenticated() async throws {
+    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+      let pair = try Pair { $0.rejectionPolicy = policy }
+      for number in 0..<20 { try pair.a.insert("N\(number)", "n") }
+      pair.a.remote.setScript { .status(401, retryAfter: nil) }
+      let report = await pair.a.store.sync()
+      #expect(report.skipped?.name == "authenticationRequired")
+      #expect(pair.a.remote.requests.count == 1)
+      #expect(try pair.a.store.pendingCounts().insert == 20)
+      #expect(try pair.a.store.inbox().isEmpty)
+    }
+  }
+
+  @Test("H-41: a refused record holds up no other, waits longer each time, and after three is sent no more")
+  func poison() async throws {
+    let pair = try Pair(rules: .withoutNotes) {
+      $0.rejectionPolicy = .quarantine(after: 3)
+      $0.backoff = Backoff(first: .seconds(10), limit: .seconds(300), random: { 1 })
+    }
+    try pair.a.insert("N0", "n", note: "refused")
+    for number in 1..<10 { try pair.a.insert("N\(number)", "n") }
+    #expect(await pair.a.store.sync().pushed == 9)
+    let first = try #require(try pair.a.store.inbox().first)
+    #expect(first.retryAt == pair.world.time.now + 10_000)
+    await pair.a.store.sync()
+    #expect(try pair.a.store.inbox().first?.retryAt == pair.world.time.now + 20_000)
+    await pair.a.store.sync()
+    #expect(try pair.a.store.state(of: .note("N0")).name == "quarantined")
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync()
+    #expect(pair.a.operations.isEmpty)
+    #expect(try pair.a.store.inbox().map(\.attempts) == [3])
+    try pair.a.edit("N0") { $0.note = nil }
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("H-42: a server that is busy is asked again after the time it names")
+  func throttled() async throws {
+    let pair = try await Pair.sharing { $0.triggers = [.save] }
+    let calls = Calls()
+    pair.a.remote.setScript { calls.add() == 1 ? .status(503, retryAfter: 2) : .none }
+    let clock = VirtualClock()
+    let store = pair.a.store
+    let loop = Task { await store.run(clock: clock) }
+    try await pair.a.store.save(Note(id: "T2", "two"))
+    await clock.waitForSleepers()
+    #expect(clock.sleepers == [.seconds(2)])
+    #expect(try pair.a.isPending("T2"))
+    clock.advance(by: .seconds(2))
+    try await until { try !pair.a.isPending("T2") }
+    #expect(pair.a.remote.requests.count == 2)
+    loop.cancel()
+    await loop.value
+  }
+}
