@@ -32,6 +32,13 @@ struct PushBatchBuilder {
 
   private var batch = PushBatch()
   private var visited: [RecordID: Visit] = [:]
+  /// Records that need one which is waiting for them: they follow when that is sent.
+  private var deferred: Set<RecordID> = []
+  private var depth = 0
+
+  /// How far chains of references are followed, on the stack of the writer's thread. The end of a longer chain
+  /// goes by this request, and the rest by those after it.
+  private static let depthLimit = 50
 
   private enum Visit { case open, sent, blocked(by: RecordID) }
 
@@ -97,6 +104,7 @@ struct PushBatchBuilder {
   private mutating func add(_ entry: OutboxEntry) throws {
     guard visited[entry.record] == nil else { return }
     let table = try transaction.catalog.table(entry.record.type)
+    if depth == 0 { deferred = [] }
     visited[entry.record] = .open
     if entry.kind == .delete {
       try send(entry, table, fields: [:], isPartial: false)
@@ -117,12 +125,17 @@ struct PushBatchBuilder {
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
       guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else { continue }
-      if field.isOptional && isOpen(blocker) {
-        fields[field.name] = nil
-        isPartial = true
-      } else if !isOpen(blocker) {
+      guard isOpen(blocker) || deferred.contains(blocker) else {
         visited[entry.record] = .blocked(by: blocker)
         batch.blocked.append((entry.record, blocker))
+        return
+      }
+      if field.isOptional {
+        fields[field.name] = nil
+        isPartial = true
+      } else if depth > 0 {
+        visited[entry.record] = nil
+        deferred.insert(entry.record)
         return
       }
     }
@@ -144,9 +157,12 @@ struct PushBatchBuilder {
       let target = RecordID(type: type, id: id)
       if target == owner { continue }
       guard let entry = try Outbox.entry(target, in: transaction), entry.kind == .insert else { continue }
+      if deferred.contains(target) { return target }
       if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
-        batch.items.count < limit - 1
+        batch.items.count < limit - 1, depth < Self.depthLimit
       {
+        depth += 1
+        defer { depth -= 1 }
         try add(entry)
       }
       if case .sent? = visited[target] { continue }

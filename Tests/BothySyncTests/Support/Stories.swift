@@ -58,7 +58,7 @@ struct Pair {
 
 extension SimulatedDevice {
   func insert(_ id: String, _ title: String, note: String? = nil) throws {
-    try store.store.write { try $0.insert(Note(id: id, title, note: note)) }
+    try change { try $0.insert(Note(id: id, title, note: note)) }
   }
 
   func edit(_ id: String = "T1", _ change: (inout Note) -> Void) throws {
@@ -68,7 +68,7 @@ extension SimulatedDevice {
   func retitle(_ title: String) throws { try retitle("T1", title) }
   func retitle(_ id: String, _ title: String) throws { try edit(id) { $0.title = title } }
 
-  func remove(_ id: String = "T1") throws { try store.store.write { _ = try $0.delete(Note.self, id: id) } }
+  func remove(_ id: String = "T1") throws { try change { _ = try $0.delete(Note.self, id: id) } }
 
   func note(_ id: String = "T1") throws -> Note? { try store.store.fetch(Note.self, id: id) }
 
@@ -76,7 +76,10 @@ extension SimulatedDevice {
 
   func isPending(_ id: String = "T1") throws -> Bool { try store.isPending(.note(id)) }
 
-  func put(_ record: Record) throws { try store.store.write { try $0.insert(record) } }
+  /// One transaction of the app.
+  func change(_ body: (WriteTransaction) throws -> Void) throws { try store.store.write(body) }
+
+  func put(_ record: Record) throws { try change { try $0.insert(record) } }
 
   func record(_ type: String, _ id: String) throws -> Record? {
     try store.store.record(RecordID(type: type, id: id))

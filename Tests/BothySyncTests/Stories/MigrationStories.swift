@@ -1,0 +1,127 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Row H-56 and the types and fields that this version of an app does not know.
+@Suite("Updates of the app")
+struct MigrationStories {
+  private static func memo(_ version: Int, type: String = "Memo", _ fields: FieldSchema...) -> Schema {
+    Schema(version: version, types: [TypeSchema(type, fields: fields)])
+  }
+
+  private static let first = memo(1, FieldSchema("title", .text))
+  private static let renamed = memo(
+    2, type: "Card", FieldSchema("heading", .text), FieldSchema("stars", .int, default: 3))
+  private static let steps = [
+    Migration(to: 2, .renameType(from: "Memo", to: "Card")),
+    Migration(to: 2, .renameField(type: "Card", from: "title", to: "heading")),
+  ]
+
+  private func memo(_ id: String, _ title: String) -> Record { Record("Memo", id: id, ["title": .text(title)]) }
+
+  @Test("H-56: pending work is carried through a migration and sent under the new names")
+  func pending() async throws {
+    let pair = try Pair(schema: Self.first)
+    try pair.a.put(memo("M1", "one"))
+    try pair.a.restart(schema: Self.renamed, migrations: Self.steps)
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 1 && report.failures.isEmpty)
+    #expect(try await pair.server("M1", type: "Card") == ["heading": "one", "stars": 3])
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.diagnose().findings.isEmpty)
+  }
+
+  @Test("H-56: an operation in doubt over a migration is settled, whether it had arrived or not")
+  func inDoubt() async throws {
+    for arrived in [true, false] {
+      let pair = try Pair(schema: Self.first)
+      try pair.a.put(memo("M1", "one"))
+      pair.a.remote.setScript { arrived ? .lostAnswer : .lostRequest }
+      await pair.a.store.sync()
+      pair.a.remote.setScript { .none }
+      try pair.a.restart(schema: Self.renamed, migrations: Self.steps)
+      let report = await pair.a.store.sync()
+      #expect(report.skipped == nil)
+      #expect(report.requests < 10)
+      #expect(try pair.a.store.outbox().isEmpty)
+      #expect(Set(pair.a.operations.map(\.id)).count == 1)
+      if !arrived { #expect(try await pair.server("M1", type: "Card")?["heading"] == "one") }
+    }
+  }
+
+  @Test("H-56: what a pull has told beside a pending entry is carried through a migration")
+  func shadow() async throws {
+    let pair = try Pair(schema: Self.first)
+    try pair.b.put(memo("M1", "start"))
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.b.change { _ = try $0.update(RecordID(type: "Memo", id: "M1"), fields: ["title": "theirs"]) }
+    await pair.b.store.sync()
+    try pair.a.change { _ = try $0.update(RecordID(type: "Memo", id: "M1"), fields: ["title": "mine"]) }
+    await pair.a.store.sync(.pull)
+    try pair.a.restart(schema: Self.renamed, migrations: Self.steps)
+    let entry = try #require(try pair.a.store.outbox().first)
+    #expect(entry.shadow?.id == RecordID(type: "Card", id: "M1"))
+    #expect(try entry.shadow?.fields.members() == ["heading": "theirs"])
+    #expect(try entry.base?.fields.members() == ["heading": "start"])
+    try pair.a.store.resolve(entry.record, .revert)
+    #expect(try pair.a.record("Card", "M1")?["heading"] == "theirs")
+  }
+
+  @Test("Records of a type this version does not know are kept, and appear when it learns it")
+  func unknownTypes() async throws {
+    let both = Schema(version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let world = try SimulatedWorld()
+    let new = try world.addDevice("new", schema: both)
+    let old = try world.addDevice("old", schema: .notes)
+    try new.put(memo("M1", "one"))
+    try new.put(memo("M2", "two"))
+    await new.store.sync()
+    await old.store.sync()
+    #expect(try old.store.digest().digest == (try await world.serverDigest()).digest)
+    try new.change { _ = try $0.delete(RecordID(type: "Memo", id: "M2")) }
+    await new.store.sync()
+    await old.store.sync()
+    #expect(try old.store.digest().digest == (try await world.serverDigest()).digest)
+    try old.restart(schema: both)
+    #expect(try old.record("Memo", "M1")?["title"] == "one")
+    #expect(try old.record("Memo", "M2") == nil)
+    #expect(try old.store.digest().digest == (try await world.serverDigest()).digest)
+  }
+
+  @Test("Records of unknown types that are gone after the server's history changed are forgotten")
+  func unknownTypesAfterReset() async throws {
+    let both = Schema(version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let world = try SimulatedWorld()
+    let new = try world.addDevice("new", schema: both)
+    let old = try world.addDevice("old", schema: .notes)
+    try new.put(memo("M1", "one"))
+    try new.put(memo("M2", "two"))
+    await new.store.sync()
+    await old.store.sync()
+    try new.change { _ = try $0.delete(RecordID(type: "Memo", id: "M2")) }
+    await new.store.sync()
+    try await world.ledger.compact(space: "test", upTo: 1000)
+    try await world.ledger.startEpoch(space: "test")
+    await old.store.sync()
+    #expect(try old.store.digest().digest == (try await world.serverDigest()).digest)
+  }
+
+  @Test("Fields this version does not know survive its edits")
+  func unknownFields() async throws {
+    let old = Self.first
+    let new = Self.memo(2, FieldSchema("title", .text), FieldSchema("colour", .text, optional: true))
+    let world = try SimulatedWorld()
+    let newer = try world.addDevice("newer", schema: new)
+    let older = try world.addDevice("older", schema: old)
+    try newer.put(Record("Memo", id: "M1", ["title": "one", "colour": "red"]))
+    await newer.store.sync()
+    await older.store.sync()
+    try older.change { _ = try $0.update(RecordID(type: "Memo", id: "M1"), fields: ["title": "two"]) }
+    #expect(await older.store.sync().pushed == 1)
+    await newer.store.sync()
+    #expect(try newer.record("Memo", "M1")?.fields == ["title": "two", "colour": "red"])
+    #expect(try older.store.digest().digest == (try await world.serverDigest()).digest)
+  }
+}

@@ -1,0 +1,50 @@
+import BothyStore
+import BothySync
+import BothyTesting
+
+/// Parents, children and pets that refer to one another.
+extension Schema {
+  static let family = Schema(
+    types: [
+      TypeSchema(
+        "Child",
+        fields: [
+          FieldSchema("name", .text), FieldSchema("parent", .reference(to: "Parent", onDelete: .cascade)),
+        ]),
+      TypeSchema(
+        "Parent",
+        fields: [
+          FieldSchema("name", .text),
+          FieldSchema("best", .reference(to: "Child", onDelete: .nullify), optional: true),
+          FieldSchema("friends", .references(to: "Parent", onDelete: .nullify), optional: true),
+        ]),
+      TypeSchema(
+        "Pet",
+        fields: [
+          FieldSchema("name", .text),
+          FieldSchema("owner", .reference(to: "Parent", onDelete: .nullify), optional: true),
+        ]),
+    ])
+
+}
+
+extension Record {
+  static func parent(_ id: String, best: String? = nil) -> Record {
+    var record = Record("Parent", id: id, ["name": .text(id)])
+    if let best { record["best"] = .text(best) }
+    return record
+  }
+
+  static func child(_ id: String, of parent: String) -> Record {
+    Record("Child", id: id, ["name": .text(id), "parent": .text(parent)])
+  }
+
+  static func pet(_ id: String, of owner: String) -> Record {
+    Record("Pet", id: id, ["name": .text(id), "owner": .text(owner)])
+  }
+}
+
+extension AuthorityRules {
+  /// A server that refuses references to what it has not.
+  static let family = AuthorityRules(schema: .family, checksReferences: true)
+}
