@@ -9,7 +9,7 @@ public enum Resolution: String, Sendable, Hashable, CaseIterable {
   /// Keep the local content and stop trying: the record counts as synced, until the next pull brings the
   /// server's.
   case acceptLocal
-  /// Remove the record from this device; the server keeps what it has.
+  /// Remove the record from this device; the server keeps what it has, and the next pull brings that.
   case evict
 }
 
@@ -41,6 +41,7 @@ enum InboxDecision {
     case .evict:
       try Outbox.remove(id, in: transaction)
       try transaction.evict(table, id: id.id)
+      try PullState.resetAll(in: transaction)
     }
     return true
   }

@@ -1,0 +1,218 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The life of `run()` on a clock that the test moves.
+@Suite("Syncing by itself")
+struct RunTests {
+  private struct Running {
+    let pair: Pair
+    let clock: VirtualClock
+    let monitor: ScriptedReachability
+    let task: Task<Void, Never>
+
+    func stop() async {
+      task.cancel()
+      await task.value
+    }
+  }
+
+  private func start(_ triggers: SyncTriggers, prepare: (Pair) throws -> Void = { _ in }) async throws -> Running {
+    let pair = try await Pair.sharing {
+      $0.triggers = triggers
+      $0.backoff = Backoff(first: .seconds(1), limit: .seconds(300), random: { 1 })
+    }
+    try prepare(pair)
+    let clock = VirtualClock()
+    let monitor = ScriptedReachability()
+    let store = pair.a.store
+    let task = Task { await store.run(reachability: monitor, clock: clock) }
+    try await until { store.status.phase != .stopped }
+    return Running(pair: pair, clock: clock, monitor: monitor, task: task)
+  }
+
+  @Test("It starts with a sync if anything is pending, and with none otherwise")
+  func atStart() async throws {
+    let busy = try await start([.start]) { try $0.a.retitle("b") }
+    try await until { try !busy.pair.a.isPending() }
+    await busy.stop()
+    #expect(busy.pair.a.store.status.phase == .stopped)
+    let quiet = try await start([.start])
+    await quiet.stop()
+    #expect(quiet.pair.a.remote.requests.isEmpty)
+  }
+
+  @Test("A save is sent at once")
+  func save() async throws {
+    let running = try await start([.save])
+    try await running.pair.a.store.save(Note(id: "T2", "two"))
+    try await until { try !running.pair.a.isPending("T2") }
+    await running.stop()
+    #expect(try await running.pair.serverTitle("T2") == "two")
+  }
+
+  @Test("Every ten minutes it syncs, and only if something is to be sent")
+  func timer() async throws {
+    let running = try await start([.timer])
+    let a = running.pair.a
+    await running.clock.waitForSleepers()
+    #expect(running.clock.sleepers == [.seconds(600)])
+    running.clock.advance(by: .seconds(600))
+    await running.clock.waitForSleepers()
+    try await a.store.save(Note(id: "D", "draft"), options: RequestOptions(isDraft: true))
+    running.clock.advance(by: .seconds(600))
+    await running.clock.waitForSleepers()
+    #expect(a.remote.requests.isEmpty)
+    try a.retitle("b")
+    running.clock.advance(by: .seconds(599))
+    #expect(try a.isPending())
+    running.clock.advance(by: .seconds(1))
+    try await until { try !a.isPending() }
+    await running.stop()
+  }
+
+  @Test("A network that is back for a second starts a sync")
+  func reachability() async throws {
+    let running = try await start([.reachability])
+    let a = running.pair.a
+    try a.retitle("b")
+    running.monitor.send(.reachable)
+    await running.clock.waitForSleepers()
+    #expect(running.clock.sleepers == [.seconds(1)])
+    #expect(a.store.status.reachability == .reachable)
+    running.clock.advance(by: .seconds(1))
+    try await until { try !a.isPending() }
+    await running.stop()
+  }
+
+  @Test("A hint of the server brings the news")
+  func hint() async throws {
+    let running = try await start([.hints])
+    try running.pair.b.retitle("news")
+    await running.pair.b.store.sync()
+    try await until {
+      running.pair.a.remote.hint()
+      return try running.pair.a.title() == "news"
+    }
+    await running.stop()
+  }
+
+  @Test("Failures are followed by waits that double, and a success ends them")
+  func backoff() async throws {
+    let running = try await start([.save])
+    let a = running.pair.a
+    a.remote.isOffline = true
+    try await a.store.save(Note(id: "T2", "two"))
+    for seconds in [1, 2, 4, 8] {
+      await running.clock.waitForSleepers()
+      #expect(running.clock.sleepers == [.seconds(seconds)])
+      #expect(a.store.status.lastProblem?.name == "unreachable")
+      running.clock.advance(by: .seconds(seconds))
+    }
+    await running.clock.waitForSleepers()
+    #expect(a.store.status.phase == .waiting(attempt: 5))
+    a.remote.isOffline = false
+    running.clock.advance(by: .seconds(16))
+    try await until { try !a.isPending("T2") }
+    try await until { a.store.status.phase == .idle }
+    #expect(a.store.status.lastProblem == nil)
+    #expect(running.clock.sleepers.isEmpty)
+    await running.stop()
+  }
+
+  @Test("Somebody who asks ends the wait")
+  func askedWhileWaiting() async throws {
+    let running = try await start([.save])
+    let a = running.pair.a
+    a.remote.isOffline = true
+    try await a.store.save(Note(id: "T2", "two"))
+    await running.clock.waitForSleepers()
+    a.remote.isOffline = false
+    try await a.store.save(Note(id: "T3", "three"))
+    try await until { try a.store.outbox().isEmpty }
+    await running.stop()
+  }
+
+  @Test("Without a valid token it does not try again by itself")
+  func blocked() async throws {
+    let running = try await start([.save])
+    let a = running.pair.a
+    a.remote.setScript { .status(401, retryAfter: nil) }
+    try await a.store.save(Note(id: "T2", "two"))
+    try await until { a.store.status.lastProblem?.name == "authenticationRequired" && a.store.status.phase == .idle }
+    #expect(running.clock.sleepers.isEmpty)
+    #expect(a.remote.requests.count == 1)
+    await running.stop()
+  }
+
+  @Test("While paused it sends nothing by itself, and goes on when resumed")
+  func pause() async throws {
+    let running = try await start([.save])
+    let a = running.pair.a
+    a.store.pause()
+    try await until { a.store.status.phase == .paused }
+    try await a.store.save(Note(id: "T2", "two"))
+    #expect(try a.isPending("T2"))
+    #expect(a.remote.requests.isEmpty)
+    a.store.resume()
+    try await until { try !a.isPending("T2") }
+    await running.stop()
+  }
+
+  @Test("The statuses begin with the present one and tell of the sync that runs")
+  func statuses() async throws {
+    let pair = try await Pair.sharing()
+    var statuses = pair.a.store.statuses.makeAsyncIterator()
+    #expect(await statuses.next()?.phase == .stopped)
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let store = pair.a.store
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    #expect(await statuses.next()?.isSyncing == true)
+    latch.open()
+    _ = await sync.value
+    #expect(store.status.lastCompleted == pair.world.time.now)
+    #expect(await statuses.next()?.phase == .stopped)
+  }
+
+  @Test("Being caught up means that nothing is pending; otherwise it throws why")
+  func caughtUp() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes)
+    try pair.a.retitle("b")
+    #expect(try await pair.a.store.caughtUp().pushed == 1)
+    pair.a.remote.isOffline = true
+    let offline = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+    #expect(offline?.code == .unreachable)
+    pair.a.remote.isOffline = false
+    try pair.a.edit { $0.note = "refused" }
+    let refused = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+    #expect(refused?.code == .pendingChanges)
+  }
+
+  @Test("A custom policy that takes its time is asked again about a record edited meanwhile")
+  func slowPolicy() async throws {
+    let calls = Calls()
+    let latch = Latch()
+    let seen = Calls()
+    let policy = MergePolicy.custom { context in
+      if calls.add() == 1 { await latch.pass() }
+      if context.client?["title"] == "second" { seen.add() }
+      return .client
+    }
+    let pair = try await Pair.sharing(policy: policy)
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try pair.a.retitle("first")
+    let store = pair.a.store
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    try pair.a.retitle("second")
+    latch.open()
+    _ = await sync.value
+    #expect(calls.count == 2 && seen.count == 1)
+    #expect(try await pair.serverTitle() == "second")
+    #expect(try await pair.isEven())
+  }
+}
