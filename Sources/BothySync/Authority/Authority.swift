@@ -125,8 +125,10 @@ public struct Authority: Sendable {
     var start: Int64 = 0
     var reset = pull.cursor == nil
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
+      // A space that was never written to has no epoch yet; its cursors hold in the first.
+      let isSameHistory = cursor.epoch == ledger.epoch || (cursor.epoch.isEmpty && cursor.position == 0)
       let isUsable =
-        cursor.epoch == ledger.epoch && cursor.scopeMark == mark && cursor.position >= ledger.floor
+        isSameHistory && cursor.scopeMark == mark && cursor.position >= ledger.floor
         && cursor.position <= ledger.head
       if isUsable { start = cursor.position } else { reset = true }
     }

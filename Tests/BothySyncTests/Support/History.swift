@@ -189,7 +189,7 @@ struct History {
       if own.digest != digest || own.count != server.count {
         problems.append("\(device.name) differs from the server: \(try difference(device, server))")
       }
-      let findings = try device.store.store.diagnose().findings
+      let findings = try device.store.diagnose().findings
       if !findings.isEmpty { problems.append("\(device.name): \(findings)") }
     }
     if policy.name == MergePolicy.fieldMerge.name { problems += try lostEdits(server) }

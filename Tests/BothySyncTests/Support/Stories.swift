@@ -72,6 +72,8 @@ extension SimulatedDevice {
 
   func note(_ id: String = "T1") throws -> Note? { try store.store.fetch(Note.self, id: id) }
 
+  func noteIDs() throws -> [String] { try store.store.fetch(Query<Note>()).map(\.id).sorted() }
+
   func title(_ id: String = "T1") throws -> String? { try note(id)?.title }
 
   func isPending(_ id: String = "T1") throws -> Bool { try store.isPending(.note(id)) }

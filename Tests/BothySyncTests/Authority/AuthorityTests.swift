@@ -1,0 +1,195 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("The server's rule")
+struct AuthorityTests {
+  private let ann = Principal("ann")
+
+  private func authority(_ rules: AuthorityRules = AuthorityRules()) throws -> (Authority, SQLiteLedger) {
+    let ledger = try SQLiteLedger()
+    return (Authority(ledger: ledger, rules: rules, now: { 1000 }), ledger)
+  }
+
+  private func insert(_ id: String, operation: String? = nil, in container: String? = nil) -> BothySync.Operation {
+    Operation(
+      id: operation ?? "op-\(id)", kind: .insert, record: .note(id), container: container, fields: ["title": "t"])
+  }
+
+  private func push(_ operations: [BothySync.Operation], oldestOpen: String? = nil) -> SyncRequest {
+    SyncRequest(device: "d1", operations: operations, oldestOpen: oldestOpen)
+  }
+
+  private func pull(_ cursor: String?, _ scope: PullScope = .space, limit: Int = 1000) -> SyncRequest {
+    SyncRequest(device: "d2", pulls: [.init(scope, cursor: cursor)], limit: limit)
+  }
+
+  private func word(_ verdict: Outcome.Verdict?) -> String {
+    switch verdict {
+    case .applied(let version, _, _): "applied \(version)"
+    case .duplicate(let version, _, _): "duplicate \(version)"
+    case .conflict: "conflict"
+    case .rejected(let rejection): rejection.code
+    case .waiting(let on): "waiting on \(on)"
+    case nil: "none"
+    }
+  }
+
+  private func code(_ request: SyncRequest, _ authority: Authority) async -> AuthorityError.Code? {
+    do {
+      _ = try await authority.sync(space: "s", principal: ann, request)
+      return nil
+    } catch { return (error as? AuthorityError)?.code }
+  }
+
+  @Test("An operation is applied once; a repetition is given its first outcome, a refusal too")
+  func idempotence() async throws {
+    let (authority, _) = try authority(.withoutNotes)
+    var refused = insert("T2")
+    refused.fields["note"] = "x"
+    for expected in [["applied 1", "invalid"], ["duplicate 1", "invalid"], ["duplicate 1", "invalid"]] {
+      let response = try await authority.sync(space: "s", principal: ann, push([insert("T1"), refused]))
+      #expect(response.outcomes.map { word($0.verdict) } == expected)
+    }
+  }
+
+  @Test("Outcomes before the oldest open operation are forgotten, the others are not")
+  func forgetting() async throws {
+    let (authority, ledger) = try authority()
+    _ = try await authority.sync(
+      space: "s", principal: ann, push([insert("T1", operation: "a"), insert("T2", operation: "b")]))
+    _ = try await authority.sync(space: "s", principal: ann, push([], oldestOpen: "b"))
+    let known = try await ledger.read(space: "s") {
+      try $0.outcomes(device: "d1", operations: ["a", "b"]).keys.sorted()
+    }
+    #expect(known == ["b"])
+  }
+
+  @Test("Pages hold at most the limit, say whether there is more, and go on by their cursor")
+  func pages() async throws {
+    let (authority, _) = try authority()
+    _ = try await authority.sync(space: "s", principal: ann, push((1...7).map { insert("T\($0)") }))
+    var cursor: String?
+    var sizes: [Int] = []
+    var more: [Bool] = []
+    for _ in 0..<4 {
+      let page = try #require(
+        try await authority.sync(space: "s", principal: ann, pull(cursor, limit: 3)).pages.first)
+      sizes.append(page.changes.count)
+      more.append(page.more)
+      #expect(page.reset == (cursor == nil))
+      cursor = page.cursor
+    }
+    #expect(sizes == [3, 3, 1, 0])
+    #expect(more == [true, true, false, false])
+  }
+
+  @Test("A cursor of another epoch, below the floor, of another principal or scope starts over")
+  func resets() async throws {
+    let (authority, ledger) = try authority()
+    _ = try await authority.sync(space: "s", principal: ann, push([insert("T1"), insert("T2")]))
+    func cursor(limit: Int = 1000) async throws -> String {
+      try #require(try await authority.sync(space: "s", principal: ann, pull(nil, limit: limit)).pages.first).cursor
+    }
+    func isReset(_ cursor: String, _ principal: Principal, _ scope: PullScope = .space) async throws -> Bool? {
+      try await authority.sync(space: "s", principal: principal, pull(cursor, scope)).pages.first?.reset
+    }
+    let old = try await cursor(limit: 1)
+    let new = try await cursor()
+    #expect(try await isReset(new, ann) == false)
+    #expect(try await isReset(new, Principal("bob")) == true)
+    #expect(try await isReset(new, ann, PullScope(container: "Note")) == true)
+    try await ledger.compact(space: "s", upTo: 2)
+    #expect(try await isReset(old, ann) == true)
+    #expect(try await isReset(new, ann) == false)
+    try await ledger.startEpoch(space: "s")
+    #expect(try await isReset(new, ann) == true)
+  }
+
+  @Test("A device is not told its own changes of the same request, and is told them by a snapshot")
+  func told() async throws {
+    let (authority, _) = try authority()
+    let start = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
+    var request = push([insert("T1")])
+    request.pulls = [.init(.space, cursor: start)]
+    for _ in 0..<2 {
+      let page = try #require(try await authority.sync(space: "s", principal: ann, request).pages.first)
+      #expect(page.changes.isEmpty)
+    }
+    request.pulls = [.init(.space)]
+    #expect(try await authority.sync(space: "s", principal: ann, request).pages.first?.changes.count == 1)
+  }
+
+  @Test("Scopes hold a container alone or with those below it, and no others that begin alike")
+  func scopes() async throws {
+    let (authority, _) = try authority()
+    let paths = ["trips", "trips/oslo", "trips/oslo/day1", "tripsy", "trips-old", "other"]
+    _ = try await authority.sync(
+      space: "s", principal: ann, push(paths.map { insert($0, in: $0) }))
+    func found(_ scope: PullScope) async throws -> [String] {
+      try #require(try await authority.sync(space: "s", principal: ann, pull(nil, scope)).pages.first)
+        .changes.map(\.id.id)
+    }
+    #expect(try await found(PullScope(container: "trips")) == ["trips"])
+    #expect(
+      try await found(PullScope(container: "trips", includesChildren: true)) == [
+        "trips", "trips/oslo", "trips/oslo/day1",
+      ])
+    #expect(try await found(.space) == paths)
+  }
+
+  @Test("A deletion is told as a tombstone to those who had the record, and not in a snapshot")
+  func tombstones() async throws {
+    let (authority, _) = try authority()
+    _ = try await authority.sync(space: "s", principal: ann, push([insert("T1")]))
+    let cursor = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
+    let deletion = Operation(id: "del", kind: .delete, record: .note("T1"), base: "1")
+    _ = try await authority.sync(space: "s", principal: ann, push([deletion]))
+    let page = try #require(try await authority.sync(space: "s", principal: ann, pull(cursor)).pages.first)
+    #expect(page.changes.map(\.isDeleted) == [true])
+    #expect(page.changes.map(\.version) == ["2"])
+    #expect(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first?.changes.isEmpty == true)
+  }
+
+  @Test("Requests that are wrong as a whole are refused and change nothing")
+  func refusals() async throws {
+    let (authority, ledger) = try authority(AuthorityRules(operationLimit: 2, minimumSchemaVersion: 2))
+    var ok = push([insert("T1")])
+    #expect(await code(ok, authority) == .updateRequired)
+    ok.schemaVersion = 2
+    var tooMany = ok
+    tooMany.operations = [insert("T1"), insert("T2"), insert("T3")]
+    var twice = ok
+    twice.operations = [insert("T1", operation: "o"), insert("T2", operation: "o")]
+    var nameless = ok
+    nameless.operations = [insert("T1", operation: "")]
+    var cursor = ok
+    cursor.pulls = [.init(.space, cursor: "nonsense")]
+    #expect(await code(tooMany, authority) == .tooManyOperations)
+    #expect(await code(twice, authority) == .badRequest)
+    #expect(await code(nameless, authority) == .badRequest)
+    #expect(await code(cursor, authority) == .badCursor)
+    #expect(try await ledger.read(space: "s") { $0.head } == 0)
+    #expect(await code(ok, authority) == nil)
+  }
+
+  @Test("References to what is not there are refused; those to what failed in the same request wait for it")
+  func references() async throws {
+    let (authority, _) = try authority(.family)
+    func operation(_ type: String, _ id: String, _ fields: [String: JSONValue]) -> BothySync.Operation {
+      Operation(id: "op-\(id)", kind: .insert, record: RecordID(type: type, id: id), fields: fields)
+    }
+    let response = try await authority.sync(
+      space: "s", principal: ann,
+      push([
+        operation("Child", "C0", ["name": "c", "parent": "P0"]), operation("Parent", "P1", ["name": 5]),
+        operation("Child", "C1", ["name": "c", "parent": "P1"]), operation("Parent", "P2", ["name": "p"]),
+        operation("Child", "C2", ["name": "c", "parent": "P2"]),
+      ]))
+    #expect(
+      response.outcomes.map { word($0.verdict) } == [
+        "unknownReference", "invalid", "waiting on op-P1", "applied 1", "applied 2",
+      ])
+  }
+}

@@ -1,0 +1,148 @@
+import BothyStore
+import BothySync
+import Testing
+
+@Suite("The server's judgement of one operation")
+struct JudgementTests {
+  private static let record = RecordID(type: "Note", id: "T1")
+
+  private static func server(_ version: String = "5", owner: String? = "ann", isDeleted: Bool = false) -> ServerRecord {
+    ServerRecord(
+      id: record, version: version, modified: 10, owner: owner, isDeleted: isDeleted,
+      fields: isDeleted ? .empty : FieldsDocument(["title": "old", "score": 1]))
+  }
+
+  private static func operation(
+    _ kind: BothySync.Operation.Kind, base: String? = nil, _ fields: [String: JSONValue] = ["title": "new"]
+  ) -> BothySync.Operation {
+    Operation(id: "o1", kind: kind, record: record, base: base, fields: kind == .delete ? [:] : fields, modified: 20)
+  }
+
+  private static func judge(
+    _ operation: BothySync.Operation, _ current: ServerRecord?, as name: String? = "ann",
+    rules: AuthorityRules = AuthorityRules(), now: Int64 = 100
+  ) throws -> String {
+    let judgement = Judgement(rules: rules, principal: Principal(name), now: now)
+    switch try judgement.decide(operation, current: current) {
+    case .store(let stored, _): return stored.isDeleted ? "tombstone" : "store"
+    case .unchanged: return "unchanged"
+    case .conflict: return "conflict"
+    case .reject(let rejection): return rejection.code
+    }
+  }
+
+  @Test("What the server has and what is asked decide, as the table says")
+  func table() throws {
+    let worlds: [(ServerRecord?, [String])] = [
+      // insert, update at base 5, delete at base 5, update at base 4, delete at base 4, update without base
+      (nil, ["store", "conflict", "conflict", "conflict", "conflict", "conflict"]),
+      (Self.server(isDeleted: true), ["store", "conflict", "conflict", "conflict", "conflict", "conflict"]),
+      (Self.server(), ["conflict", "store", "tombstone", "conflict", "conflict", "conflict"]),
+      (Self.server("6"), ["conflict", "conflict", "conflict", "conflict", "conflict", "conflict"]),
+    ]
+    let operations = [
+      Self.operation(.insert), Self.operation(.update, base: "5"), Self.operation(.delete, base: "5"),
+      Self.operation(.update, base: "4"), Self.operation(.delete, base: "4"), Self.operation(.update),
+    ]
+    for (current, expected) in worlds {
+      #expect(try operations.map { try Self.judge($0, current) } == expected, "\(String(describing: current))")
+    }
+  }
+
+  @Test("An update of the base version that changes nothing is unchanged, of another version a conflict")
+  func unchanged() throws {
+    #expect(try Self.judge(Self.operation(.update, base: "5", ["title": "old"]), Self.server()) == "unchanged")
+    #expect(try Self.judge(Self.operation(.update, base: "4", ["title": "old"]), Self.server()) == "conflict")
+    #expect(try Self.judge(Self.operation(.update, base: "5", ["note": .null]), Self.server()) == "unchanged")
+  }
+
+  @Test("Permissions decide by action, principal and owner", arguments: Permissions.Access.allCases)
+  func permissions(access: Permissions.Access) throws {
+    var type = Note.schema
+    type.permissions = Permissions(create: access, read: .anyone, update: access, delete: access)
+    let rules = AuthorityRules(schema: Schema(types: [type]))
+    let operations = [
+      (Self.operation(.insert, ["title": "new", "score": 0]), nil),
+      (Self.operation(.update, base: "5"), Self.server()), (Self.operation(.delete, base: "5"), Self.server()),
+    ]
+    for name in ["ann", "bob", nil] {
+      let outcomes = try operations.map { try Self.judge($0.0, $0.1, as: name, rules: rules) }
+      let allowed = ["store", "store", "tombstone"]
+      let refused = ["forbidden", "forbidden", "forbidden"]
+      let expected: [String] =
+        switch access {
+        case .anyone: allowed
+        case .authenticated: name == nil ? refused : allowed
+        case .owner, .shared: name == nil ? refused : name == "ann" ? allowed : ["store", "forbidden", "forbidden"]
+        case .nobody: refused
+        }
+      #expect(outcomes == expected, "\(access), \(name ?? "anonymous")")
+    }
+  }
+
+  @Test("A record that nobody owns is nobody's to change where its owner may")
+  func ownerless() throws {
+    var type = Note.schema
+    type.permissions = Permissions(create: .anyone, read: .anyone, update: .owner, delete: .owner)
+    let rules = AuthorityRules(schema: Schema(types: [type]))
+    #expect(try Self.judge(Self.operation(.update, base: "5"), Self.server(owner: nil), rules: rules) == "forbidden")
+  }
+
+  @Test("A record that may not be seen may not be changed, and a conflict does not show it")
+  func hidden() throws {
+    var type = Note.schema
+    type.permissions = Permissions(read: .owner)
+    let rules = AuthorityRules(schema: Schema(types: [type]))
+    let insert = Self.operation(.insert, ["title": "new", "score": 0])
+    for operation in [insert, Self.operation(.update, base: "5"), Self.operation(.delete, base: "5")] {
+      #expect(try Self.judge(operation, Self.server(), as: "bob", rules: rules) == "forbidden")
+    }
+  }
+
+  @Test("Fields that do not fit the schema are refused, each with its error; defaults are filled in")
+  func validation() throws {
+    let rules = AuthorityRules(schema: .notes)
+    let judgement = Judgement(rules: rules, principal: Principal("ann"), now: 100)
+    let bad = Self.operation(.insert, ["colour": "red", "score": "many"])
+    guard case .reject(let rejection) = try judgement.decide(bad, current: nil) else {
+      Issue.record("accepted")
+      return
+    }
+    #expect(rejection.code == "invalid")
+    #expect(rejection.fields.map { "\($0.field) \($0.code)" } == ["colour unknown", "score invalid", "title required"])
+    guard case .store(let stored, let differ) = try judgement.decide(Self.operation(.insert), current: nil) else {
+      Issue.record("refused")
+      return
+    }
+    #expect(differ)
+    #expect(try stored.fields.members() == ["title": "new", "score": 0])
+    #expect(try Self.judge(Self.operation(.update, base: "5", ["title": .null]), Self.server(), rules: rules) == "invalid")
+  }
+
+  @Test("The time of an edit is never later than the server's own")
+  func time() throws {
+    for (now, expected) in [(100, 20), (15, 15)] as [(Int64, Int64)] {
+      let judgement = Judgement(rules: AuthorityRules(), principal: .anonymous, now: now)
+      guard case .store(let stored, _) = try judgement.decide(Self.operation(.insert), current: nil) else {
+        Issue.record("refused")
+        continue
+      }
+      #expect(stored.modified == expected)
+    }
+  }
+
+  @Test("Names and sizes have limits")
+  func limits() throws {
+    let rules = AuthorityRules(recordSizeLimit: 100)
+    let large = Self.operation(.insert, ["title": .string(String(repeating: "x", count: 200))])
+    #expect(try Self.judge(large, nil, rules: rules) == "tooLarge")
+    for (type, id, container) in [
+      ("", "T1", nil), ("Note", "", nil), ("Note", "a\u{0}", nil), ("Note", "T1", "/a"), ("Note", "T1", "a//b"),
+      (String(repeating: "t", count: 65), "T1", nil), ("Note", String(repeating: "i", count: 513), nil),
+    ] as [(String, String, String?)] {
+      let operation = Operation(
+        id: "o", kind: .insert, record: RecordID(type: type, id: id), container: container)
+      #expect(try Self.judge(operation, nil) == "invalidName")
+    }
+  }
+}

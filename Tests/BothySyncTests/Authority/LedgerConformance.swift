@@ -1,0 +1,168 @@
+import BothyStore
+import BothySync
+import Testing
+
+/// What every ledger must do. Each check is given a ledger whose space `s` is new.
+struct LedgerConformance: Sendable {
+  private struct Broken: Error {}
+
+  struct Check: Sendable, CustomTestStringConvertible {
+    let claim: String
+    let run: @Sendable (any Ledger) async throws -> Void
+    var testDescription: String { claim }
+
+    init(_ claim: String, _ run: @escaping @Sendable (any Ledger) async throws -> Void) {
+      self.claim = claim
+      self.run = run
+    }
+  }
+
+  static func entry(
+    _ position: Int64, _ id: String, in container: String = "Note", title: String = "t", isDeleted: Bool = false
+  ) -> LedgerRecord {
+    LedgerRecord(
+      position: position,
+      record: ServerRecord(
+        id: .note(id), container: container, version: "\(position)", modified: position * 10, owner: "ann",
+        isDeleted: isDeleted, fields: isDeleted ? .empty : FieldsDocument(["title": .string(title), "score": 1])))
+  }
+
+  static let checks: [Check] = [
+    Check("A new space is empty, and writing to it gives it an epoch") { ledger in
+      #expect(try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10).count } == 0)
+      let epoch = try await ledger.write(space: "s") { $0.epoch }
+      #expect(!epoch.isEmpty)
+      #expect(try await ledger.read(space: "s") { $0.epoch } == epoch)
+    },
+    Check("What is put is read back whole, and moves the head") { ledger in
+      let entries = [entry(1, "a"), entry(2, "b", in: "x/y"), entry(3, "c", isDeleted: true)]
+      try await ledger.write(space: "s") { try $0.put(entries) }
+      let found = try await ledger.read(space: "s") {
+        ($0.head, try $0.records([.note("a"), .note("b"), .note("c"), .note("d")]))
+      }
+      #expect(found.0 == 3)
+      #expect(found.1 == Dictionary(uniqueKeysWithValues: entries.map { ($0.record.id, $0) }))
+    },
+    Check("A record that is put again moves to its new position") { ledger in
+      try await ledger.write(space: "s") { try $0.put([entry(1, "a"), entry(2, "b")]) }
+      try await ledger.write(space: "s") { try $0.put([entry(3, "a", title: "new")]) }
+      let changes = try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10) }
+      #expect(changes == [entry(2, "b"), entry(3, "a", title: "new")])
+    },
+    Check("A transaction that throws leaves nothing") { ledger in
+      let error = await #expect(throws: (any Error).self) {
+        try await ledger.write(space: "s") { transaction in
+          try transaction.put([entry(1, "a")])
+          throw Broken()
+        }
+      }
+      #expect(error is Broken)
+      let head = try await ledger.read(space: "s") { $0.head }
+      #expect(head == 0)
+    },
+    Check("Changes come in the order of positions, after the one given, within scope and limit") { ledger in
+      try await ledger.write(space: "s") {
+        try $0.put([
+          entry(1, "a", in: "x"), entry(2, "b", in: "x/y"), entry(3, "c", in: "xy"), entry(4, "d", in: "x", isDeleted: true),
+        ])
+      }
+      let found = try await ledger.read(space: "s") { ledger in
+        try [
+          ledger.changes(after: 1, in: .space, limit: 2), ledger.changes(after: 0, in: PullScope(container: "x"), limit: 9),
+          ledger.changes(after: 0, in: PullScope(container: "x", includesChildren: true), limit: 9),
+        ].map { $0.map(\.record.id.id) }
+      }
+      #expect(found == [["b", "c"], ["a", "d"], ["a", "b", "d"]])
+    },
+    Check("The position of a scope is that of its last change") { ledger in
+      try await ledger.write(space: "s") { try $0.put([entry(1, "a", in: "x"), entry(2, "b", in: "y")]) }
+      let positions = try await ledger.read(space: "s") { ledger in
+        try ["x", "y", "z"].map { try ledger.position(of: PullScope(container: $0)) }
+      }
+      #expect(positions == [1, 2, 0])
+    },
+    Check("Visiting finds each live record of the scope once") { ledger in
+      try await ledger.write(space: "s") {
+        try $0.put([entry(1, "a", in: "x"), entry(2, "b", in: "x/y"), entry(3, "c", in: "x", isDeleted: true)])
+      }
+      let found = try await ledger.read(space: "s") { ledger in
+        var ids: [String] = []
+        try ledger.forEachRecord(in: PullScope(container: "x", includesChildren: true)) { ids.append($0.record.id.id) }
+        return ids.sorted()
+      }
+      #expect(found == ["a", "b"])
+    },
+    Check("Outcomes are remembered by device, until those before one are forgotten") { ledger in
+      let outcomes = ["a", "b", "c"].map { Outcome(operation: $0, .rejected(Rejection(code: $0, message: "no"))) }
+      try await ledger.write(space: "s") { ledger in
+        try ledger.remember(outcomes, device: "d1")
+        try ledger.remember([outcomes[0]], device: "d2")
+        try ledger.forget(device: "d1", before: "b")
+      }
+      let known = try await ledger.read(space: "s") { ledger in
+        try ["d1", "d2", "d3"].map { try ledger.outcomes(device: $0, operations: ["a", "b", "c", "z"]) }
+      }
+      #expect(known.map { $0.keys.sorted() } == [["b", "c"], ["a"], []])
+      #expect(known[0]["b"] == outcomes[1].verdict)
+    },
+    Check("Queries find the live records that match, in order, with limit and offset") { ledger in
+      try await ledger.write(space: "s") {
+        try $0.put([
+          entry(1, "a", title: "x"), entry(2, "b", title: "y"), entry(3, "c", title: "x"), entry(4, "d", title: "x"),
+          entry(5, "e", isDeleted: true),
+        ])
+      }
+      let query = RecordQuery(
+        "Note", where: .compare(field: "title", .equal, .text("x")), order: [Ordering("id", ascending: false)],
+        limit: 2, offset: 1)
+      for schema in [Schema.notes, nil] {
+        let found = try await ledger.read(space: "s") { ledger in
+          (try ledger.query(query, schema: schema).map(\.record.id.id), try ledger.count(query, schema: schema))
+        }
+        #expect(found.0 == ["c", "a"])
+        #expect(found.1 == 3)
+      }
+    },
+    Check("Spaces do not see each other") { ledger in
+      try await ledger.write(space: "s") { ledger in
+        try ledger.put([entry(1, "a")])
+        try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d")
+      }
+      let other = try await ledger.write(space: "other") { ledger in
+        (ledger.head, try ledger.records([.note("a")]).count, try ledger.outcomes(device: "d", operations: ["o"]).count)
+      }
+      #expect(other == (0, 0, 0))
+    },
+  ]
+}
+
+@Suite("Ledgers")
+struct LedgerTests {
+  @Test("A SQLite ledger in memory conforms", arguments: LedgerConformance.checks)
+  func memory(check: LedgerConformance.Check) async throws { try await check.run(SQLiteLedger()) }
+
+  @Test("A SQLite ledger in a file conforms", arguments: LedgerConformance.checks)
+  func file(check: LedgerConformance.Check) async throws {
+    let folder = try TemporaryFolder()
+    let ledger = try SQLiteLedger(at: folder.path + "/ledger.sqlite")
+    try await check.run(ledger)
+    try ledger.close()
+  }
+
+  @Test("What a file ledger holds is there when it is opened again")
+  func reopening() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let first = try SQLiteLedger(at: path)
+    let epoch = try await first.write(space: "s") { ledger in
+      try ledger.put([LedgerConformance.entry(1, "a")])
+      return ledger.epoch
+    }
+    try first.close()
+    let second = try SQLiteLedger(at: path)
+    let found = try await second.read(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
+    #expect(found == (1, epoch, 1))
+    #expect(try await second.spaces() == ["s"])
+    try second.close()
+  }
+}
