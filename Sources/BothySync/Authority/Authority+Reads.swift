@@ -10,7 +10,9 @@ extension Authority {
   }
 
   /// Applies one operation with no device and no memory of its id: a person's request.
-  public func perform(space: String, principal: Principal, _ operation: Operation) async throws -> Outcome.Verdict {
+  public func perform(space: String, principal: Principal, _ operation: Operation) async throws
+    -> Outcome.Verdict
+  {
     let now = now()
     return try await ledger.write(space: space) { ledger in
       var batch = OperationBatch(
@@ -25,7 +27,8 @@ extension Authority {
 
   /// The live records that a query selects and the principal may see, at most the page limit.
   /// Throws `AuthorityError` or `StoreError` for a query that does not fit the schema.
-  public func query(space: String, principal: Principal, _ query: RecordQuery) async throws -> [ServerRecord] {
+  public func query(space: String, principal: Principal, _ query: RecordQuery) async throws -> [ServerRecord]
+  {
     var bounded = query
     bounded.limit = min(query.limit ?? rules.pageLimit, rules.pageLimit)
     let final = bounded
@@ -37,7 +40,9 @@ extension Authority {
 
   /// The number of records that a query selects, with no regard to its limit.
   public func count(space: String, principal: Principal, _ query: RecordQuery) async throws -> Int {
-    let restricted = rules.schema?[query.type]?.permissions.map { $0.read != .anyone && $0.read != .authenticated }
+    let restricted = rules.schema?[query.type]?.permissions.map {
+      $0.read != .anyone && $0.read != .authenticated
+    }
     if restricted ?? false {
       var all = query
       all.limit = nil

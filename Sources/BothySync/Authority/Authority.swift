@@ -10,7 +10,9 @@ public struct Authority: Sendable {
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
 
-  public init(ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), now: @escaping @Sendable () -> Int64) {
+  public init(
+    ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), now: @escaping @Sendable () -> Int64
+  ) {
     self.ledger = ledger
     self.rules = rules
     self.now = now
@@ -142,7 +144,8 @@ public struct Authority: Sendable {
     }
     return SyncResponse.Page(
       scope: pull.scope, changes: changes.map(\.record),
-      cursor: Cursor(epoch: ledger.epoch, position: position, scopeMark: mark).token, more: more, reset: reset)
+      cursor: Cursor(epoch: ledger.epoch, position: position, scopeMark: mark).token, more: more, reset: reset
+    )
   }
 }
 

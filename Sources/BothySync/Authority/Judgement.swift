@@ -54,7 +54,9 @@ package struct Judgement {
     return .store(record, fieldsDiffer: fields.count != sent.count)
   }
 
-  private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws -> Decision {
+  private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws
+    -> Decision
+  {
     guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
     var fields = try record.fields.members()

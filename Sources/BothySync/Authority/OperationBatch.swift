@@ -25,7 +25,8 @@ struct OperationBatch {
       if let blocker = failures[missing] { return .waiting(on: blocker) }
       failures[operation.record] = operation.id
       return .rejected(
-        Rejection(code: "unknownReference", message: "\(operation.record) refers to \(missing), which is not there."))
+        Rejection(
+          code: "unknownReference", message: "\(operation.record) refers to \(missing), which is not there."))
     }
     switch try judgement.decide(operation, current: records[operation.record]?.record) {
     case .store(var record, let fieldsDiffer):

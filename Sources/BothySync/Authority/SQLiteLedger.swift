@@ -56,7 +56,8 @@ public final class SQLiteLedger: Ledger {
   public func startEpoch(space: String) async throws {
     try await database.write {
       try $0.execute(
-        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?", arguments: [UUIDv7.make(), space])
+        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?",
+        arguments: [UUIDv7.make(), space])
     }
   }
 

@@ -49,7 +49,8 @@ struct BookkeepingCheck: StoreCheck {
   /// Entries that hold the fields of a base and not its version, or the other way round.
   private func brokenBases(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
     let select = try PreparedStatement(
-      "SELECT type, id FROM bothy_outbox WHERE (base IS NULL) <> (base_version IS NULL)", in: transaction.database)
+      "SELECT type, id FROM bothy_outbox WHERE (base IS NULL) <> (base_version IS NULL)",
+      in: transaction.database)
     defer { select.reset() }
     var findings: [StoreDiagnosis.Finding] = []
     while try select.step() {

@@ -128,7 +128,9 @@ struct DirectWrite: Sendable {
   }
 
   /// Writes here what the server accepted.
-  private func keep(_ operation: Operation, _ version: String, _ record: ServerRecord?, _ draft: Draft) async throws {
+  private func keep(_ operation: Operation, _ version: String, _ record: ServerRecord?, _ draft: Draft)
+    async throws
+  {
     try await pass.store.write(origin: .remote) { transaction in
       let table = try transaction.catalog.table(change.id.type)
       if let entry = try Outbox.entry(change.id, in: transaction), entry.revision != draft.pending {
@@ -179,7 +181,8 @@ struct DirectWrite: Sendable {
           repaired: &repaired))
     }
     try Outbox.reopen(
-      entry.record, base: OutboxEntry.Base(version: version, fields: fields), kind: isDeletion ? .delete : .update,
+      entry.record, base: OutboxEntry.Base(version: version, fields: fields),
+      kind: isDeletion ? .delete : .update,
       in: transaction)
   }
 

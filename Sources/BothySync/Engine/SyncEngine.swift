@@ -166,7 +166,8 @@ final class SyncEngine: Sendable {
   }
 
   /// Waits for the delay or for somebody to ask, whichever comes first.
-  private func wasAsked<C: Clock>(within delay: Duration, _ clock: C) async -> Bool where C.Duration == Duration {
+  private func wasAsked<C: Clock>(within delay: Duration, _ clock: C) async -> Bool
+  where C.Duration == Duration {
     await withTaskGroup(of: Bool.self) { group in
       group.addTask {
         // Cancelled means that somebody asked, or that the loop ends.

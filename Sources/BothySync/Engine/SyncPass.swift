@@ -33,7 +33,9 @@ struct SyncPass: Sendable {
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
     do {
-      if request.ignoresRetryTimes { try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) } }
+      if request.ignoresRetryTimes {
+        try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) }
+      }
     } catch {
       report.skipped = .refused(code: "local", "\(error)")
       return report
@@ -77,7 +79,8 @@ struct SyncPass: Sendable {
     open.removeAll { applied.upToDate.contains($0) }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty
-    let changed = step.pushed > 0 || step.pulled > 0 || !response.pages.isEmpty || !step.failures.isEmpty
+    let changed =
+      step.pushed > 0 || step.pulled > 0 || !response.pages.isEmpty || !step.failures.isEmpty
       || !step.synced.isEmpty
     return (!sendsMore && open.isEmpty, changed)
   }
@@ -130,7 +133,9 @@ struct SyncPass: Sendable {
     var decisions: [String: Settlement.ConflictDecision] = [:]
     let items = Dictionary(batch.items.map { ($0.operation.id, $0) }, uniquingKeysWith: { $1 })
     for outcome in response.outcomes {
-      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation] else { continue }
+      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation] else {
+        continue
+      }
       let found = try await store.read { try Self.context(item.operation.record, current, in: $0) }
       guard let (context, revision) = found else { continue }
       decisions[outcome.operation] = Settlement.ConflictDecision(
@@ -161,7 +166,8 @@ struct SyncPass: Sendable {
     let context = MergeContext(
       record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
       base: try entry.base.map { try $0.fields.members() }, server: current,
-      serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() }, edited: entry.edited,
+      serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
+      edited: entry.edited,
       schema: table.schema)
     return (context, entry.revision)
   }

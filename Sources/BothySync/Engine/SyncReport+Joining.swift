@@ -12,7 +12,8 @@ extension SyncReport {
   /// Adds what a further round of the same sync did.
   mutating func append(_ further: SyncReport) {
     synced += further.synced
-    failures = failures.filter { old in !further.synced.contains { $0.record == old.record } } + further.failures
+    failures =
+      failures.filter { old in !further.synced.contains { $0.record == old.record } } + further.failures
     overwritten += further.overwritten
     blocked = further.blocked
     pushed += further.pushed

@@ -63,7 +63,9 @@ extension SyncedStore {
   /// Removes records from this device without telling the server: those given, else those of a type, else all.
   /// Pending ones stay and are listed, unless `includingPending`. One transaction.
   @discardableResult
-  public func purge(type: String? = nil, ids: [String]? = nil, includingPending: Bool = false) throws -> PurgeResult {
+  public func purge(type: String? = nil, ids: [String]? = nil, includingPending: Bool = false) throws
+    -> PurgeResult
+  {
     try store.write(origin: .remote) { transaction in
       var result = PurgeResult()
       var forgotten = 0
@@ -107,7 +109,8 @@ extension SyncedStore {
     guard count == 0 || discardingPending else {
       throw SyncError(
         .pendingChanges,
-        "\(count) changes are not on the server yet and would be lost. Sync first, or discard them on purpose.")
+        "\(count) changes are not on the server yet and would be lost. Sync first, or discard them on purpose."
+      )
     }
     try purge(includingPending: true)
   }
@@ -134,7 +137,8 @@ extension SyncedStore {
           let row = try StoredRow(from: select, table)
           guard scope.contains(row.container ?? table.schema.name) else { continue }
           sum.add(
-            RecordID(type: table.schema.name, id: select.text(at: 0) ?? ""), fields: table.document(row).bytes)
+            RecordID(type: table.schema.name, id: select.text(at: 0) ?? ""), fields: table.document(row).bytes
+          )
         }
       }
       try UnknownTypes.forEach(in: transaction) { record in

@@ -45,7 +45,9 @@ extension SyncedStore {
   }
 
   /// One record by id, by policy. Nil when there is none.
-  public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions = RequestOptions()) async throws -> E? {
+  public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions = RequestOptions())
+    async throws -> E?
+  {
     try await fetch(Query<E>().where(.compare(field: "id", .equal, .text(id))), options: options).values.first
   }
 
@@ -147,13 +149,15 @@ extension SyncedStore {
       for record in whole.records { try pull.apply(record) }
       guard whole.isWhole else { return [Record]() }
       return try transaction.fetch(query).filter { record in
-        try record.version != nil && !found.contains(record.id) && Outbox.mark(record.recordID, in: transaction) == nil
+        try record.version != nil && !found.contains(record.id)
+          && Outbox.mark(record.recordID, in: transaction) == nil
       }
     }
     guard !suspects.isEmpty else { return }
     let answer: NetworkAnswer
     do {
-      answer = try await ask(RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0.id) })))
+      answer = try await ask(
+        RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0.id) })))
     } catch { throw SyncError(error) }
     let present = Set(answer.records.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
@@ -161,7 +165,9 @@ extension SyncedStore {
       for record in answer.records { try pull.apply(record) }
       let table = try transaction.catalog.table(query.type)
       for suspect in suspects where !present.contains(suspect.id) {
-        guard let version = suspect.version, try Outbox.mark(suspect.recordID, in: transaction) == nil else { continue }
+        guard let version = suspect.version, try Outbox.mark(suspect.recordID, in: transaction) == nil else {
+          continue
+        }
         // Unless a sync has brought a newer one meanwhile.
         _ = try transaction.evict(table, id: suspect.id, upTo: version)
       }

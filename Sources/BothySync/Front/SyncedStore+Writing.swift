@@ -94,7 +94,9 @@ extension SyncedStore {
       let write = DirectWrite(pass: engine.pass, change: change, keepsLocally: keepsLocally)
       let result = try await engine.gate.withGate { () -> DirectWrite.Result in
         let result = try await write.run()
-        if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly { try await write.queue(draft) }
+        if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly {
+          try await write.queue(draft)
+        }
         return result
       }
       switch result {

@@ -71,7 +71,8 @@ public final class SyncedStore: Sendable {
   ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
   @discardableResult
   public func sync(_ scope: SyncScope? = nil, container: String? = nil) async -> SyncReport {
-    let pulls = container.map { [PullScope(container: $0, includesChildren: true)] } ?? configuration.pullScopes
+    let pulls =
+      container.map { [PullScope(container: $0, includesChildren: true)] } ?? configuration.pullScopes
     return await engine.sync(
       SyncPass.Request(scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true))
   }
@@ -86,7 +87,8 @@ public final class SyncedStore: Sendable {
     guard waiting.total == waiting.held else {
       throw SyncError(
         .pendingChanges,
-        "\(waiting.total - waiting.held) changes are still pending; `inbox` says why the server refuses them.")
+        "\(waiting.total - waiting.held) changes are still pending; `inbox` says why the server refuses them."
+      )
     }
     return report
   }
@@ -136,7 +138,9 @@ public final class SyncedStore: Sendable {
 
   private func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
     while !Task.isCancelled {
-      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(600)), tolerance: nil) } catch { return }
+      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(600)), tolerance: nil) } catch {
+        return
+      }
       let hasWork = try? await store.read { try Outbox.hasWork(in: $0) }
       if hasWork ?? true { engine.ask() }  // unreadable: the pass will say why
     }
@@ -172,7 +176,9 @@ public final class SyncedStore: Sendable {
         let change = changes.next()
         guard status == .reachable && triggers.contains(.reachability) else { continue }
         group.addTask { [engine] in
-          do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch { return }
+          do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
+            return
+          }
           if changes.last == change { engine.ask() }
         }
       }

@@ -12,7 +12,8 @@ public struct MergePolicy: Sendable {
   }
 
   /// The server's state stays, the local change is undone and reported. The default.
-  public static let serverModifiedWins = MergePolicy(name: "serverModifiedWins", decide: .pure { _ in .server })
+  public static let serverModifiedWins = MergePolicy(
+    name: "serverModifiedWins", decide: .pure { _ in .server })
 
   /// The local change is sent again on top of the server's state: fields that were not changed here keep the
   /// server's values; a record deleted there is made again; a deletion here stands.

@@ -61,7 +61,8 @@ enum InboxDecision {
     let container = try entry.shadow?.container ?? transaction.row(table, id: entry.record.id)?.container
     var repaired = false
     let row = try table.row(
-      current.fields, container: container ?? entry.record.type, version: current.version, repaired: &repaired)
+      current.fields, container: container ?? entry.record.type, version: current.version, repaired: &repaired
+    )
     try transaction.replace(table, id: entry.record.id, row)
   }
 }

@@ -43,7 +43,8 @@ struct Outbox: ChangeRecorder {
       }
     let mark = try Self.mark(id, in: transaction)
     let last = kind == .delete ? change.before.map { table.document($0) } : nil
-    switch Collapse(mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind) {
+    switch Collapse(mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
+    {
     case .begin(let kind): try begin(kind, id, change.before, last, table, now, transaction)
     case .become(let kind):
       let update = try PreparedStatement(
@@ -212,7 +213,8 @@ extension Outbox {
 
   /// Whether anything is to be sent, now or later: neither draft nor quarantined.
   static func hasWork(in transaction: ReadTransaction) throws -> Bool {
-    let select = try PreparedStatement("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1", in: transaction.database)
+    let select = try PreparedStatement(
+      "SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1", in: transaction.database)
     defer { select.reset() }
     return try select.step()
   }

@@ -20,7 +20,8 @@ struct OutboxMigration {
           WHERE type = ?1
           """, arguments: [to])
       try database.execute(
-        sql: "UPDATE bothy_unknown SET record = json_set(record, '$.type', ?1) WHERE type = ?1", arguments: [to])
+        sql: "UPDATE bothy_unknown SET record = json_set(record, '$.type', ?1) WHERE type = ?1",
+        arguments: [to])
     case .dropType(let type):
       try database.execute(sql: "DELETE FROM bothy_outbox WHERE type = ?", arguments: [type])
     case .renameField(let type, let from, let to):

@@ -43,7 +43,8 @@ struct PushBatchBuilder {
   private enum Visit { case open, sent, blocked(by: RecordID) }
 
   init(
-    _ transaction: WriteTransaction, limit: Int, now: Int64, types: Set<String>? = nil, sendsTimes: Bool = true,
+    _ transaction: WriteTransaction, limit: Int, now: Int64, types: Set<String>? = nil,
+    sendsTimes: Bool = true,
     makeID: @escaping () -> String
   ) {
     self.transaction = transaction
@@ -124,7 +125,9 @@ struct PushBatchBuilder {
     }
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
-      guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else { continue }
+      guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else {
+        continue
+      }
       guard isOpen(blocker) || deferred.contains(blocker) else {
         visited[entry.record] = .blocked(by: blocker)
         batch.blocked.append((entry.record, blocker))

@@ -1,4 +1,5 @@
 import BothyStore
+
 import struct Foundation.Data
 
 /// Between a stored row and the document that the server keeps of it.
@@ -48,7 +49,9 @@ extension TypeTable {
           return
         }
         let start = reader
-        do { values[position] = try FieldValue(from: &reader, kind: schema.fields[position].kind) } catch is FieldValueError {
+        do {
+          values[position] = try FieldValue(from: &reader, kind: schema.fields[position].kind)
+        } catch is FieldValueError {
           repaired = true
           reader = start
           try reader.skip()

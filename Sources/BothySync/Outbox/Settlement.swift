@@ -19,7 +19,9 @@ struct Settlement {
 
   mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
     let id = item.operation.record
-    guard let entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else { return }
+    guard let entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else {
+      return
+    }
     let table = try transaction.catalog.table(id.type)
     switch verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
@@ -96,8 +98,12 @@ struct Settlement {
     switch decision.result {
     case .failure(let error):
       report.failures.append(
-        SyncFailure(record: id, operation: entry.kind, code: "mergeFailed", message: "\(error)", attempts: entry.attempts + 1))
-      try postpone(id, entry, Rejection(code: "mergeFailed", message: "The merge policy failed: \(error)"), state: .pending)
+        SyncFailure(
+          record: id, operation: entry.kind, code: "mergeFailed", message: "\(error)",
+          attempts: entry.attempts + 1))
+      try postpone(
+        id, entry, Rejection(code: "mergeFailed", message: "The merge policy failed: \(error)"),
+        state: .pending)
     case .success(.server): try takeServer(entry, table, live, current)
     case .success(.client): try takeClient(entry, live)
     case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
@@ -105,7 +111,8 @@ struct Settlement {
   }
 
   /// Whether a counter was changed here: then equal content does not mean that both made the same change.
-  private static func countsUp(_ row: StoredRow, _ base: OutboxEntry.Base?, _ table: TypeTable) throws -> Bool {
+  private static func countsUp(_ row: StoredRow, _ base: OutboxEntry.Base?, _ table: TypeTable) throws -> Bool
+  {
     let counters = table.schema.fields.filter { $0.merge == .counter }
     guard !counters.isEmpty else { return false }
     let changed = try PushBatchBuilder.changedFields(table.document(row), since: base)
@@ -164,7 +171,9 @@ struct Settlement {
     _ local: FieldsDocument, _ base: OutboxEntry.Base?, _ merged: FieldsDocument
   ) throws -> Bool {
     let result = try merged.members()
-    return try PushBatchBuilder.changedFields(local, since: base).contains { result[$0.key] ?? .null != $0.value }
+    return try PushBatchBuilder.changedFields(local, since: base).contains {
+      result[$0.key] ?? .null != $0.value
+    }
   }
 
   // MARK: refusals

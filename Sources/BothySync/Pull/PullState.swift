@@ -27,7 +27,8 @@ struct PullState: Sendable, Hashable {
     defer { select.reset() }
     guard try select.step() else { return PullState(scope: scope, isResetting: false, isComplete: false) }
     return PullState(
-      scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1), isResetting: select.int(at: 2) != 0,
+      scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1),
+      isResetting: select.int(at: 2) != 0,
       isComplete: select.int(at: 3) != 0, pulledAt: select.isNull(at: 4) ? nil : select.int(at: 4))
   }
 
@@ -96,7 +97,8 @@ struct Stage {
   /// Visits the pages in the order they came, one in memory at a time.
   func forEach(_ body: (SyncResponse.Page) throws -> Void) throws {
     let select = try PreparedStatement(
-      "SELECT body FROM bothy_stage WHERE container = ? AND children = ? ORDER BY page", in: transaction.database)
+      "SELECT body FROM bothy_stage WHERE container = ? AND children = ? ORDER BY page",
+      in: transaction.database)
     select.bind(scope.container, at: 1)
     select.bind(scope.includesChildren ? 1 : 0, at: 2)
     defer { select.reset() }

@@ -15,7 +15,9 @@ struct SnapshotReplacement {
   func begin() throws {
     try UnknownTypes.clear(scope, in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
-      try run("UPDATE \(table.name) SET _version = ?1 || _version WHERE _version IS NOT NULL AND \(filter(table))", table)
+      try run(
+        "UPDATE \(table.name) SET _version = ?1 || _version WHERE _version IS NOT NULL AND \(filter(table))",
+        table)
     }
   }
 

@@ -29,14 +29,17 @@ enum UnknownTypes {
     let types = try PreparedStatement("SELECT DISTINCT type FROM bothy_unknown", in: transaction.database)
     var known: [TypeTable] = []
     while try types.step() {
-      if let name = types.text(at: 0), let table = transaction.catalog.tableIfKnown(name) { known.append(table) }
+      if let name = types.text(at: 0), let table = transaction.catalog.tableIfKnown(name) {
+        known.append(table)
+      }
     }
     types.reset()
     for table in known { try adopt(table, in: transaction) }
   }
 
   private static func adopt(_ table: TypeTable, in transaction: WriteTransaction) throws {
-    let select = try PreparedStatement("SELECT record FROM bothy_unknown WHERE type = ?", in: transaction.database)
+    let select = try PreparedStatement(
+      "SELECT record FROM bothy_unknown WHERE type = ?", in: transaction.database)
     select.bind(table.schema.name, at: 1)
     while try select.step() {
       let record = try record(select.bytes(at: 0))

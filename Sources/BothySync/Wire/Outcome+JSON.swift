@@ -75,7 +75,8 @@ extension Outcome {
     case ("conflict", _): self.init(operation: id, .conflict(current: record))
     case ("rejected", _): self.init(operation: id, .rejected(rejection))
     case ("waiting", _): self.init(operation: id, .waiting(on: on ?? ""))
-    default: throw JSONError(reason: "'\(outcome)' is no outcome, or lacks its version", offset: reader.offset)
+    default:
+      throw JSONError(reason: "'\(outcome)' is no outcome, or lacks its version", offset: reader.offset)
     }
   }
 }

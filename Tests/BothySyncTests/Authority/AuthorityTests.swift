@@ -12,9 +12,12 @@ struct AuthorityTests {
     return (Authority(ledger: ledger, rules: rules, now: { 1000 }), ledger)
   }
 
-  private func insert(_ id: String, operation: String? = nil, in container: String? = nil) -> BothySync.Operation {
+  private func insert(_ id: String, operation: String? = nil, in container: String? = nil)
+    -> BothySync.Operation
+  {
     Operation(
-      id: operation ?? "op-\(id)", kind: .insert, record: .note(id), container: container, fields: ["title": "t"])
+      id: operation ?? "op-\(id)", kind: .insert, record: .note(id), container: container,
+      fields: ["title": "t"])
   }
 
   private func push(_ operations: [BothySync.Operation], oldestOpen: String? = nil) -> SyncRequest {
@@ -90,9 +93,11 @@ struct AuthorityTests {
     let (authority, ledger) = try authority()
     _ = try await authority.sync(space: "s", principal: ann, push([insert("T1"), insert("T2")]))
     func cursor(limit: Int = 1000) async throws -> String {
-      try #require(try await authority.sync(space: "s", principal: ann, pull(nil, limit: limit)).pages.first).cursor
+      try #require(try await authority.sync(space: "s", principal: ann, pull(nil, limit: limit)).pages.first)
+        .cursor
     }
-    func isReset(_ cursor: String, _ principal: Principal, _ scope: PullScope = .space) async throws -> Bool? {
+    func isReset(_ cursor: String, _ principal: Principal, _ scope: PullScope = .space) async throws -> Bool?
+    {
       try await authority.sync(space: "s", principal: principal, pull(cursor, scope)).pages.first?.reset
     }
     let old = try await cursor(limit: 1)
@@ -110,7 +115,8 @@ struct AuthorityTests {
   @Test("A device is not told its own changes of the same request, and is told them by a snapshot")
   func told() async throws {
     let (authority, _) = try authority()
-    let start = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
+    let start = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first)
+      .cursor
     var request = push([insert("T1")])
     request.pulls = [.init(.space, cursor: start)]
     for _ in 0..<2 {
@@ -143,13 +149,15 @@ struct AuthorityTests {
   func tombstones() async throws {
     let (authority, _) = try authority()
     _ = try await authority.sync(space: "s", principal: ann, push([insert("T1")]))
-    let cursor = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
+    let cursor = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first)
+      .cursor
     let deletion = Operation(id: "del", kind: .delete, record: .note("T1"), base: "1")
     _ = try await authority.sync(space: "s", principal: ann, push([deletion]))
     let page = try #require(try await authority.sync(space: "s", principal: ann, pull(cursor)).pages.first)
     #expect(page.changes.map(\.isDeleted) == [true])
     #expect(page.changes.map(\.version) == ["2"])
-    #expect(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first?.changes.isEmpty == true)
+    #expect(
+      try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first?.changes.isEmpty == true)
   }
 
   @Test("Requests that are wrong as a whole are refused and change nothing")

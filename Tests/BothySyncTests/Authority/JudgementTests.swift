@@ -6,7 +6,9 @@ import Testing
 struct JudgementTests {
   private static let record = RecordID(type: "Note", id: "T1")
 
-  private static func server(_ version: String = "5", owner: String? = "ann", isDeleted: Bool = false) -> ServerRecord {
+  private static func server(_ version: String = "5", owner: String? = "ann", isDeleted: Bool = false)
+    -> ServerRecord
+  {
     ServerRecord(
       id: record, version: version, modified: 10, owner: owner, isDeleted: isDeleted,
       fields: isDeleted ? .empty : FieldsDocument(["title": "old", "score": 1]))
@@ -15,7 +17,8 @@ struct JudgementTests {
   private static func operation(
     _ kind: BothySync.Operation.Kind, base: String? = nil, _ fields: [String: JSONValue] = ["title": "new"]
   ) -> BothySync.Operation {
-    Operation(id: "o1", kind: kind, record: record, base: base, fields: kind == .delete ? [:] : fields, modified: 20)
+    Operation(
+      id: "o1", kind: kind, record: record, base: base, fields: kind == .delete ? [:] : fields, modified: 20)
   }
 
   private static func judge(
@@ -45,13 +48,15 @@ struct JudgementTests {
       Self.operation(.update, base: "4"), Self.operation(.delete, base: "4"), Self.operation(.update),
     ]
     for (current, expected) in worlds {
-      #expect(try operations.map { try Self.judge($0, current) } == expected, "\(String(describing: current))")
+      #expect(
+        try operations.map { try Self.judge($0, current) } == expected, "\(String(describing: current))")
     }
   }
 
   @Test("An update of the base version that changes nothing is unchanged, of another version a conflict")
   func unchanged() throws {
-    #expect(try Self.judge(Self.operation(.update, base: "5", ["title": "old"]), Self.server()) == "unchanged")
+    #expect(
+      try Self.judge(Self.operation(.update, base: "5", ["title": "old"]), Self.server()) == "unchanged")
     #expect(try Self.judge(Self.operation(.update, base: "4", ["title": "old"]), Self.server()) == "conflict")
     #expect(try Self.judge(Self.operation(.update, base: "5", ["note": .null]), Self.server()) == "unchanged")
   }
@@ -63,7 +68,8 @@ struct JudgementTests {
     let rules = AuthorityRules(schema: Schema(types: [type]))
     let operations = [
       (Self.operation(.insert, ["title": "new", "score": 0]), nil),
-      (Self.operation(.update, base: "5"), Self.server()), (Self.operation(.delete, base: "5"), Self.server()),
+      (Self.operation(.update, base: "5"), Self.server()),
+      (Self.operation(.delete, base: "5"), Self.server()),
     ]
     for name in ["ann", "bob", nil] {
       let outcomes = try operations.map { try Self.judge($0.0, $0.1, as: name, rules: rules) }
@@ -73,7 +79,8 @@ struct JudgementTests {
         switch access {
         case .anyone: allowed
         case .authenticated: name == nil ? refused : allowed
-        case .owner, .shared: name == nil ? refused : name == "ann" ? allowed : ["store", "forbidden", "forbidden"]
+        case .owner, .shared:
+          name == nil ? refused : name == "ann" ? allowed : ["store", "forbidden", "forbidden"]
         case .nobody: refused
         }
       #expect(outcomes == expected, "\(access), \(name ?? "anonymous")")
@@ -85,7 +92,9 @@ struct JudgementTests {
     var type = Note.schema
     type.permissions = Permissions(create: .anyone, read: .anyone, update: .owner, delete: .owner)
     let rules = AuthorityRules(schema: Schema(types: [type]))
-    #expect(try Self.judge(Self.operation(.update, base: "5"), Self.server(owner: nil), rules: rules) == "forbidden")
+    #expect(
+      try Self.judge(Self.operation(.update, base: "5"), Self.server(owner: nil), rules: rules) == "forbidden"
+    )
   }
 
   @Test("A record that may not be seen may not be changed, and a conflict does not show it")
@@ -109,14 +118,20 @@ struct JudgementTests {
       return
     }
     #expect(rejection.code == "invalid")
-    #expect(rejection.fields.map { "\($0.field) \($0.code)" } == ["colour unknown", "score invalid", "title required"])
-    guard case .store(let stored, let differ) = try judgement.decide(Self.operation(.insert), current: nil) else {
+    #expect(
+      rejection.fields.map { "\($0.field) \($0.code)" } == [
+        "colour unknown", "score invalid", "title required",
+      ])
+    guard case .store(let stored, let differ) = try judgement.decide(Self.operation(.insert), current: nil)
+    else {
       Issue.record("refused")
       return
     }
     #expect(differ)
     #expect(try stored.fields.members() == ["title": "new", "score": 0])
-    #expect(try Self.judge(Self.operation(.update, base: "5", ["title": .null]), Self.server(), rules: rules) == "invalid")
+    #expect(
+      try Self.judge(Self.operation(.update, base: "5", ["title": .null]), Self.server(), rules: rules)
+        == "invalid")
   }
 
   @Test("The time of an edit is never later than the server's own")
@@ -137,7 +152,8 @@ struct JudgementTests {
     let large = Self.operation(.insert, ["title": .string(String(repeating: "x", count: 200))])
     #expect(try Self.judge(large, nil, rules: rules) == "tooLarge")
     for (type, id, container) in [
-      ("", "T1", nil), ("Note", "", nil), ("Note", "a\u{0}", nil), ("Note", "T1", "/a"), ("Note", "T1", "a//b"),
+      ("", "T1", nil), ("Note", "", nil), ("Note", "a\u{0}", nil), ("Note", "T1", "/a"),
+      ("Note", "T1", "a//b"),
       (String(repeating: "t", count: 65), "T1", nil), ("Note", String(repeating: "i", count: 513), nil),
     ] as [(String, String, String?)] {
       let operation = Operation(

@@ -18,18 +18,21 @@ struct LedgerConformance: Sendable {
   }
 
   static func entry(
-    _ position: Int64, _ id: String, in container: String = "Note", title: String = "t", isDeleted: Bool = false
+    _ position: Int64, _ id: String, in container: String = "Note", title: String = "t",
+    isDeleted: Bool = false
   ) -> LedgerRecord {
     LedgerRecord(
       position: position,
       record: ServerRecord(
         id: .note(id), container: container, version: "\(position)", modified: position * 10, owner: "ann",
-        isDeleted: isDeleted, fields: isDeleted ? .empty : FieldsDocument(["title": .string(title), "score": 1])))
+        isDeleted: isDeleted,
+        fields: isDeleted ? .empty : FieldsDocument(["title": .string(title), "score": 1])))
   }
 
   static let checks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { ledger in
-      #expect(try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10).count } == 0)
+      #expect(
+        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10).count } == 0)
       let epoch = try await ledger.write(space: "s") { $0.epoch }
       #expect(!epoch.isEmpty)
       #expect(try await ledger.read(space: "s") { $0.epoch } == epoch)
@@ -63,12 +66,14 @@ struct LedgerConformance: Sendable {
     Check("Changes come in the order of positions, after the one given, within scope and limit") { ledger in
       try await ledger.write(space: "s") {
         try $0.put([
-          entry(1, "a", in: "x"), entry(2, "b", in: "x/y"), entry(3, "c", in: "xy"), entry(4, "d", in: "x", isDeleted: true),
+          entry(1, "a", in: "x"), entry(2, "b", in: "x/y"), entry(3, "c", in: "xy"),
+          entry(4, "d", in: "x", isDeleted: true),
         ])
       }
       let found = try await ledger.read(space: "s") { ledger in
         try [
-          ledger.changes(after: 1, in: .space, limit: 2), ledger.changes(after: 0, in: PullScope(container: "x"), limit: 9),
+          ledger.changes(after: 1, in: .space, limit: 2),
+          ledger.changes(after: 0, in: PullScope(container: "x"), limit: 9),
           ledger.changes(after: 0, in: PullScope(container: "x", includesChildren: true), limit: 9),
         ].map { $0.map(\.record.id.id) }
       }
@@ -83,17 +88,23 @@ struct LedgerConformance: Sendable {
     },
     Check("Visiting finds each live record of the scope once") { ledger in
       try await ledger.write(space: "s") {
-        try $0.put([entry(1, "a", in: "x"), entry(2, "b", in: "x/y"), entry(3, "c", in: "x", isDeleted: true)])
+        try $0.put([
+          entry(1, "a", in: "x"), entry(2, "b", in: "x/y"), entry(3, "c", in: "x", isDeleted: true),
+        ])
       }
       let found = try await ledger.read(space: "s") { ledger in
         var ids: [String] = []
-        try ledger.forEachRecord(in: PullScope(container: "x", includesChildren: true)) { ids.append($0.record.id.id) }
+        try ledger.forEachRecord(in: PullScope(container: "x", includesChildren: true)) {
+          ids.append($0.record.id.id)
+        }
         return ids.sorted()
       }
       #expect(found == ["a", "b"])
     },
     Check("Outcomes are remembered by device, until those before one are forgotten") { ledger in
-      let outcomes = ["a", "b", "c"].map { Outcome(operation: $0, .rejected(Rejection(code: $0, message: "no"))) }
+      let outcomes = ["a", "b", "c"].map {
+        Outcome(operation: $0, .rejected(Rejection(code: $0, message: "no")))
+      }
       try await ledger.write(space: "s") { ledger in
         try ledger.remember(outcomes, device: "d1")
         try ledger.remember([outcomes[0]], device: "d2")
@@ -108,16 +119,21 @@ struct LedgerConformance: Sendable {
     Check("Queries find the live records that match, in order, with limit and offset") { ledger in
       try await ledger.write(space: "s") {
         try $0.put([
-          entry(1, "a", title: "x"), entry(2, "b", title: "y"), entry(3, "c", title: "x"), entry(4, "d", title: "x"),
+          entry(1, "a", title: "x"), entry(2, "b", title: "y"), entry(3, "c", title: "x"),
+          entry(4, "d", title: "x"),
           entry(5, "e", isDeleted: true),
         ])
       }
       let query = RecordQuery(
-        "Note", where: .compare(field: "title", .equal, .text("x")), order: [Ordering("id", ascending: false)],
+        "Note", where: .compare(field: "title", .equal, .text("x")),
+        order: [Ordering("id", ascending: false)],
         limit: 2, offset: 1)
       for schema in [Schema.notes, nil] {
         let found = try await ledger.read(space: "s") { ledger in
-          (try ledger.query(query, schema: schema).map(\.record.id.id), try ledger.count(query, schema: schema))
+          (
+            try ledger.query(query, schema: schema).map(\.record.id.id),
+            try ledger.count(query, schema: schema)
+          )
         }
         #expect(found.0 == ["c", "a"])
         #expect(found.1 == 3)
@@ -129,7 +145,10 @@ struct LedgerConformance: Sendable {
         try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d")
       }
       let other = try await ledger.write(space: "other") { ledger in
-        (ledger.head, try ledger.records([.note("a")]).count, try ledger.outcomes(device: "d", operations: ["o"]).count)
+        (
+          ledger.head, try ledger.records([.note("a")]).count,
+          try ledger.outcomes(device: "d", operations: ["o"]).count
+        )
       }
       #expect(other == (0, 0, 0))
     },

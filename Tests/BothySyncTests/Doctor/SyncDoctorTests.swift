@@ -15,16 +15,18 @@ struct SyncDoctorTests {
 
   @Test("A pending edit whose record is gone is an error")
   func noRow() async throws {
-    #expect(try await findings(after: "DELETE FROM Note WHERE _id = 'T1'") == [
-      "error: Note/T1 has a pending update and is not here."
-    ])
+    #expect(
+      try await findings(after: "DELETE FROM Note WHERE _id = 'T1'") == [
+        "error: Note/T1 has a pending update and is not here."
+      ])
   }
 
   @Test("A pending deletion whose record is still here is an error")
   func deletedAndHere() async throws {
-    #expect(try await findings(after: "UPDATE bothy_outbox SET kind = 2") == [
-      "error: Note/T1 is marked as deleted and is still here."
-    ])
+    #expect(
+      try await findings(after: "UPDATE bothy_outbox SET kind = 2") == [
+        "error: Note/T1 is marked as deleted and is still here."
+      ])
   }
 
   @Test("A pending edit with half of its base is an error")
@@ -36,15 +38,17 @@ struct SyncDoctorTests {
 
   @Test("A record that no server knows and nothing will send is noted")
   func stray() async throws {
-    #expect(try await findings(after: "UPDATE Note SET _version = NULL WHERE _id = 'T2'") == [
-      "note: 1 records of Note are on this device only."
-    ])
+    #expect(
+      try await findings(after: "UPDATE Note SET _version = NULL WHERE _id = 'T2'") == [
+        "note: 1 records of Note are on this device only."
+      ])
   }
 
   @Test("Staged pages that no pull goes on with are a warning")
   func strayPages() async throws {
     let found = try await findings(
-      after: "INSERT INTO bothy_stage VALUES ('', 1, 1, '{\"container\":\"\",\"cursor\":\"x\",\"changes\":[]}')")
+      after:
+        "INSERT INTO bothy_stage VALUES ('', 1, 1, '{\"container\":\"\",\"cursor\":\"x\",\"changes\":[]}')")
     #expect(found == ["warning: 1 pages of a pull of '' wait for a pull that is not going on."])
   }
 }

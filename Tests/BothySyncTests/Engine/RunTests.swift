@@ -18,7 +18,9 @@ struct RunTests {
     }
   }
 
-  private func start(_ triggers: SyncTriggers, prepare: (Pair) throws -> Void = { _ in }) async throws -> Running {
+  private func start(_ triggers: SyncTriggers, prepare: (Pair) throws -> Void = { _ in }) async throws
+    -> Running
+  {
     let pair = try await Pair.sharing {
       $0.triggers = triggers
       $0.backoff = Backoff(first: .seconds(1), limit: .seconds(300), random: { 1 })
@@ -140,7 +142,9 @@ struct RunTests {
     let a = running.pair.a
     a.remote.setScript { .status(401, retryAfter: nil) }
     try await a.store.save(Note(id: "T2", "two"))
-    try await until { a.store.status.lastProblem?.name == "authenticationRequired" && a.store.status.phase == .idle }
+    try await until {
+      a.store.status.lastProblem?.name == "authenticationRequired" && a.store.status.phase == .idle
+    }
     #expect(running.clock.sleepers.isEmpty)
     #expect(a.remote.requests.count == 1)
     await running.stop()

@@ -20,7 +20,9 @@ struct SyncClockTests {
     #expect(clock.sample(serverTime: 1_050, sentAt: 0, receivedAt: 100)?.offset == 1_000)
     #expect(clock.sample(serverTime: 9_999, sentAt: 1_000, receivedAt: 1_200) == nil)
     #expect(clock.offset == 1_000)
-    #expect(clock.sample(serverTime: 3_025, sentAt: 2_000, receivedAt: 2_050)?.offset == 1_000 || clock.offset == 1_000)
+    #expect(
+      clock.sample(serverTime: 3_025, sentAt: 2_000, receivedAt: 2_050)?.offset == 1_000
+        || clock.offset == 1_000)
     #expect(clock.sample(serverTime: 5_000, sentAt: 3_000, receivedAt: 3_010)?.offset == 1_995)
   }
 

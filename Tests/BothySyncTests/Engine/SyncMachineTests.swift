@@ -53,7 +53,8 @@ struct SyncMachineTests {
     Row(.resumed(hasWork: true), (no, false), (no, true), (no, false), (no, false), (no, true), (go, false)),
   ]
 
-  @Test("In every state, every event leads to the action and the state of the table", arguments: Start.allCases)
+  @Test(
+    "In every state, every event leads to the action and the state of the table", arguments: Start.allCases)
   func cells(start: Start) throws {
     let column = try #require(Start.allCases.firstIndex(of: start))
     for row in Self.table {

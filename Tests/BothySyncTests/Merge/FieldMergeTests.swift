@@ -10,7 +10,8 @@ struct FieldMergeTests {
   static let lists: [JSONValue] = [.null, [], [1], [2], [1, 2], [2, 3]]
 
   private static func eachWorld(
-    _ domain: [JSONValue], _ body: (_ base: JSONValue, _ client: JSONValue, _ server: JSONValue, _ later: Bool) -> Void
+    _ domain: [JSONValue],
+    _ body: (_ base: JSONValue, _ client: JSONValue, _ server: JSONValue, _ later: Bool) -> Void
   ) {
     for base in domain {
       for client in domain {
@@ -41,7 +42,8 @@ struct FieldMergeTests {
     Self.eachWorld(Self.numbers) { base, client, server, later in
       let expected =
         client == base ? server : server == base ? client : Self.model(rule, base, client, server, later)
-      let merged = FieldMerge.merge(base: base, client: client, server: server, clientIsLater: later, rule: rule)
+      let merged = FieldMerge.merge(
+        base: base, client: client, server: server, clientIsLater: later, rule: rule)
       #expect(merged == expected, "\(rule): \(base), \(client), \(server), later \(later)")
     }
   }
@@ -82,7 +84,8 @@ struct FieldMergeTests {
     Self.eachWorld(Self.texts) { base, client, server, later in
       let merged = FieldMerge.merge(
         base: base, client: client, server: server, clientIsLater: later, rule: .keepBoth)
-      guard client != base, server != base, let mine = client.stringValue, let theirs = server.stringValue else {
+      guard client != base, server != base, let mine = client.stringValue, let theirs = server.stringValue
+      else {
         #expect(merged == (client == base ? server : server == base ? client : server))
         return
       }
@@ -100,8 +103,10 @@ struct FieldMergeTests {
       for one in domain {
         for other in domain {
           // Whoever comes first finds the base on the server.
-          let first = FieldMerge.merge(base: base, client: other, server: one, clientIsLater: false, rule: rule)
-          let second = FieldMerge.merge(base: base, client: one, server: other, clientIsLater: true, rule: rule)
+          let first = FieldMerge.merge(
+            base: base, client: other, server: one, clientIsLater: false, rule: rule)
+          let second = FieldMerge.merge(
+            base: base, client: one, server: other, clientIsLater: true, rule: rule)
           if rule == .setUnion {
             #expect(Set(first.arrayValue ?? []) == Set(second.arrayValue ?? []))
           } else {
@@ -115,7 +120,8 @@ struct FieldMergeTests {
   @Test("Fields of either side and of none are all merged, an absent one being null")
   func wholeRecords() {
     let merged = FieldMerge.merge(
-      base: ["a": 1, "b": 1, "c": 1], client: ["a": 2, "b": 1, "d": 4], server: ["a": 1, "b": 3, "c": 1, "e": 5],
+      base: ["a": 1, "b": 1, "c": 1], client: ["a": 2, "b": 1, "d": 4],
+      server: ["a": 1, "b": 3, "c": 1, "e": 5],
       clientIsLater: false
     ) { _ in .server }
     #expect(merged == ["a": 2, "b": 3, "d": 4, "e": 5])

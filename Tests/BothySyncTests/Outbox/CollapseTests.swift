@@ -16,7 +16,9 @@ struct CollapseTests {
     Row(pending: nil, change: .delete, cells: Array(repeating: .begin(.delete), count: 4)),
     Row(pending: .insert, change: .insert, cells: Array(repeating: .become(.insert), count: 4)),
     Row(pending: .insert, change: .update, cells: Array(repeating: .become(.insert), count: 4)),
-    Row(pending: .insert, change: .delete, cells: [.annihilate, .become(.delete), .annihilate, .become(.delete)]),
+    Row(
+      pending: .insert, change: .delete,
+      cells: [.annihilate, .become(.delete), .annihilate, .become(.delete)]),
     Row(pending: .update, change: .insert, cells: Array(repeating: .become(.update), count: 4)),
     Row(pending: .update, change: .update, cells: Array(repeating: .become(.update), count: 4)),
     Row(pending: .update, change: .delete, cells: Array(repeating: .become(.delete), count: 4)),
@@ -35,7 +37,9 @@ struct CollapseTests {
     for row in Self.table {
       for (index, flags) in [(false, false), (true, false), (false, true), (true, true)].enumerated() {
         let result = Collapse(row.pending, wasSent: flags.0, hasBase: flags.1, then: row.change)
-        #expect(result == row.cells[index], "\(String(describing: row.pending)) + \(row.change), sent and base: \(flags)")
+        #expect(
+          result == row.cells[index],
+          "\(String(describing: row.pending)) + \(row.change), sent and base: \(flags)")
       }
     }
   }

@@ -84,7 +84,8 @@ struct PullTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A device that was away longer than tombstones are kept loses what was deleted, and no edit of its own")
+  @Test(
+    "A device that was away longer than tombstones are kept loses what was deleted, and no edit of its own")
   func floor() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .clientWins)
     try pair.b.remove("T2")

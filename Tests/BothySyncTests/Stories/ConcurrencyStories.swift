@@ -188,7 +188,10 @@ struct ConcurrencyStories {
     try pair.a.remove("T2")
     for relaunched in [false, true] {
       if relaunched { try pair.a.restart() }
-      #expect(try ["T0", "T1", "T2", "T3", "T4"].map { try pair.a.isPending($0) } == [true, true, true, false, false])
+      #expect(
+        try ["T0", "T1", "T2", "T3", "T4"].map { try pair.a.isPending($0) } == [
+          true, true, true, false, false,
+        ])
     }
     #expect(try pair.a.store.state(of: .note("T2")) == .pending(.delete))
     await pair.a.store.sync()

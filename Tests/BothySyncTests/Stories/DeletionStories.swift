@@ -7,7 +7,9 @@ import Testing
 @Suite("Deletions")
 struct DeletionStories {
   /// A deletes and B edits, the one named first earlier; B syncs before A.
-  private func deleteAgainstEdit(_ policy: MergePolicy, deletionFirst: Bool) async throws -> (Pair, SyncReport) {
+  private func deleteAgainstEdit(_ policy: MergePolicy, deletionFirst: Bool) async throws -> (
+    Pair, SyncReport
+  ) {
     let pair = try await Pair.sharing(policy: policy)
     if deletionFirst { try pair.a.remove() } else { try pair.b.retitle("b") }
     pair.world.time.advance(by: 60_000)
@@ -61,7 +63,9 @@ struct DeletionStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("H-24: an edit of a record deleted elsewhere makes it again, once, when the client wins or fields are merged")
+  @Test(
+    "H-24: an edit of a record deleted elsewhere makes it again, once, when the client wins or fields are merged"
+  )
   func editClientWins() async throws {
     for policy in [MergePolicy.clientWins, .fieldMerge] {
       let (pair, _) = try await editAgainstDelete(policy, editFirst: true)

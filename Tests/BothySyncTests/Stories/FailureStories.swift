@@ -56,7 +56,9 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("H-32, H-33: a deletion whose answer is lost is done at the next try, over a restart", arguments: [false, true])
+  @Test(
+    "H-32, H-33: a deletion whose answer is lost is done at the next try, over a restart",
+    arguments: [false, true])
   func lostDelete(restarts: Bool) async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(policy: .counting(calls))
@@ -163,7 +165,8 @@ struct FailureStories {
     }
   }
 
-  @Test("H-38: under discard a refused insert is removed and its content reported, and the next pull is whole")
+  @Test(
+    "H-38: under discard a refused insert is removed and its content reported, and the next pull is whole")
   func discardedInsert() async throws {
     let pair = try Pair(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
     try pair.a.insert("T1", "a", note: "refused")

@@ -18,7 +18,9 @@ struct MigrationStories {
     Migration(to: 2, .renameField(type: "Card", from: "title", to: "heading")),
   ]
 
-  private func memo(_ id: String, _ title: String) -> Record { Record("Memo", id: id, ["title": .text(title)]) }
+  private func memo(_ id: String, _ title: String) -> Record {
+    Record("Memo", id: id, ["title": .text(title)])
+  }
 
   @Test("H-56: pending work is carried through a migration and sent under the new names")
   func pending() async throws {
@@ -71,7 +73,8 @@ struct MigrationStories {
 
   @Test("Records of a type this version does not know are kept, and appear when it learns it")
   func unknownTypes() async throws {
-    let both = Schema(version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let both = Schema(
+      version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
     let world = try SimulatedWorld()
     let new = try world.addDevice("new", schema: both)
     let old = try world.addDevice("old", schema: .notes)
@@ -92,7 +95,8 @@ struct MigrationStories {
 
   @Test("Records of unknown types that are gone after the server's history changed are forgotten")
   func unknownTypesAfterReset() async throws {
-    let both = Schema(version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let both = Schema(
+      version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
     let world = try SimulatedWorld()
     let new = try world.addDevice("new", schema: both)
     let old = try world.addDevice("old", schema: .notes)

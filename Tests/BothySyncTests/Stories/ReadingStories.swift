@@ -12,7 +12,9 @@ struct ReadingStories {
     try await device.store.fetch(Query<Note>().order(Ordering("id")), options: options).values
   }
 
-  @Test("H-12: a fetch at launch does not overwrite an edit made offline", arguments: ["clientWins", "serverModifiedWins"])
+  @Test(
+    "H-12: a fetch at launch does not overwrite an edit made offline",
+    arguments: ["clientWins", "serverModifiedWins"])
   func launch(policy: String) async throws {
     let pair = try await Pair.sharing(policy: policy == "clientWins" ? .clientWins : .serverModifiedWins)
     try pair.a.retitle("b")
@@ -49,7 +51,8 @@ struct ReadingStories {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.a.remove("T1")
     try pair.a.remove("T2")
-    for policy in [FetchPolicy.cacheElseNetwork, .networkOnly, .networkElseCache, .cacheOnly, .syncThenCache] {
+    for policy in [FetchPolicy.cacheElseNetwork, .networkOnly, .networkElseCache, .cacheOnly, .syncThenCache]
+    {
       if policy == .syncThenCache { continue }
       let options = RequestOptions(fetchPolicy: policy)
       #expect(try await all(pair.a, options).isEmpty, "\(policy)")
@@ -83,13 +86,16 @@ struct ReadingStories {
     await pair.b.store.sync()
     let query = Query<Note>().where { $0.title == "start" }
     #expect(try await pair.a.store.fetch(query, options: network).values.isEmpty)
-    #expect(try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly)).values.isEmpty)
+    #expect(
+      try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly)).values.isEmpty)
     #expect(try pair.a.title("T1") == "y")
     #expect(try pair.a.note("T2") == nil)
     #expect(try await pair.isEven())
   }
 
-  @Test("H-21: an error that is no lack of network is thrown and not answered from here", arguments: [500, 403, 401, 400])
+  @Test(
+    "H-21: an error that is no lack of network is thrown and not answered from here",
+    arguments: [500, 403, 401, 400])
   func otherErrors(status: Int) async throws {
     let pair = try await Pair.sharing()
     pair.a.remote.setScript { .status(status, retryAfter: nil) }
@@ -99,7 +105,8 @@ struct ReadingStories {
     #expect(try pair.a.title() == "start")
   }
 
-  @Test("H-22: whatever keeps the answer away counts as no network", arguments: ["offline", "lost", "gateway"])
+  @Test(
+    "H-22: whatever keeps the answer away counts as no network", arguments: ["offline", "lost", "gateway"])
   func noNetwork(kind: String) async throws {
     let pair = try await Pair.sharing()
     switch kind {
@@ -107,7 +114,8 @@ struct ReadingStories {
     case "lost": pair.a.remote.setScript { .lostRequest }
     default: pair.a.remote.setScript { .status(502, retryAfter: nil) }
     }
-    let found = try await pair.a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
+    let found = try await pair.a.store.fetch(
+      Query<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
     #expect(found.values.map(\.title) == ["start"])
     #expect(found.origin == .cache)
     let receipt = try await pair.a.store.save(

@@ -34,7 +34,8 @@ struct RelationStories {
   @Test("H-57: a long chain whose last link comes first in the order of ids is sent whole")
   func chain() async throws {
     let chain = Schema(types: [
-      TypeSchema("Link", fields: [FieldSchema("next", .reference(to: "Link", onDelete: .nullify), optional: true)])
+      TypeSchema(
+        "Link", fields: [FieldSchema("next", .reference(to: "Link", onDelete: .nullify), optional: true)])
     ])
     let pair = try Pair(schema: chain, rules: AuthorityRules(schema: chain, checksReferences: true))
     try pair.a.change { transaction in
@@ -61,7 +62,8 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("H-59: what depends on a refused record is not sent and named as blocked, and goes when that is mended")
+  @Test(
+    "H-59: what depends on a refused record is not sent and named as blocked, and goes when that is mended")
   func dependentFailure() async throws {
     var server = Schema.family
     server.types[1].fields.removeAll { $0.name == "best" }
@@ -133,7 +135,8 @@ struct RelationStories {
     let pair = try Pair(schema: .family, rules: .family)
     for id in ["P1", "P2", "P3"] { try pair.b.put(.parent(id)) }
     try pair.b.change { transaction in
-      _ = try transaction.update(RecordID(type: "Parent", id: "P1"), fields: ["friends": .list(["P3", "P2"])])
+      _ = try transaction.update(
+        RecordID(type: "Parent", id: "P1"), fields: ["friends": .list(["P3", "P2"])])
     }
     await pair.b.store.sync()
     await pair.a.store.sync()
@@ -150,7 +153,9 @@ struct RelationStories {
 
   @Test(
     "H-64: ids with any characters are created, edited, purged and deleted",
-    arguments: ["a:b", "a/b", "what?", "x:nil", "Ærø 🏔", "%2F", "'; DROP TABLE Note; --", " ", "é", "e\u{301}"])
+    arguments: [
+      "a:b", "a/b", "what?", "x:nil", "Ærø 🏔", "%2F", "'; DROP TABLE Note; --", " ", "é", "e\u{301}",
+    ])
   func anyID(id: String) async throws {
     let pair = try Pair()
     try pair.a.insert(id, "a")

@@ -27,7 +27,9 @@ struct History {
   init(seed: UInt64) throws {
     random = SeededGenerator(seed: seed)
     world = try SimulatedWorld()
-    let policies: [MergePolicy] = [.fieldMerge, .fieldMerge, .serverModifiedWins, .clientWins, .lastModifiedWins]
+    let policies: [MergePolicy] = [
+      .fieldMerge, .fieldMerge, .serverModifiedWins, .clientWins, .lastModifiedWins,
+    ]
     policy = policies.randomElement(using: &random) ?? .fieldMerge
     let ids = Mutex(SeededGenerator(seed: seed &+ 1))
     for device in 0..<Self.deviceCount {
@@ -39,7 +41,8 @@ struct History {
         ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
       }
       let skew = Int64.random(in: -86_400_000...86_400_000, using: &random)
-      let added = try world.addDevice(schema: .notes, configuration: configuration, skew: device == 0 ? 0 : skew)
+      let added = try world.addDevice(
+        schema: .notes, configuration: configuration, skew: device == 0 ? 0 : skew)
       let faults = Mutex(SeededGenerator(seed: seed &* 31 &+ UInt64(device)))
       added.remote.setScript { faults.withLock { Self.fault(&$0) } }
     }
@@ -150,7 +153,9 @@ struct History {
   }
 
   private mutating func create(_ index: Int, _ store: Store) throws {
-    let id = random.chance(30) ? "shared\(Int.random(in: 0..<3, using: &random))" : "d\(index)-\(random.next() % 100_000)"
+    let id =
+      random.chance(30)
+      ? "shared\(Int.random(in: 0..<3, using: &random))" : "d\(index)-\(random.next() % 100_000)"
     guard try store.fetch(Note.self, id: id) == nil else { return }
     var note = Note(id: id, "new")
     let value = Int.random(in: 0..<1000, using: &random)

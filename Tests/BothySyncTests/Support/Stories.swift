@@ -9,7 +9,8 @@ struct Pair {
   let b: SimulatedDevice
 
   init(
-    schema: Schema = .notes, rules: AuthorityRules = AuthorityRules(), policy: MergePolicy = .serverModifiedWins,
+    schema: Schema = .notes, rules: AuthorityRules = AuthorityRules(),
+    policy: MergePolicy = .serverModifiedWins,
     skew: Int64 = 0, _ configure: (inout SyncConfiguration) -> Void = { _ in }
   ) throws {
     world = try SimulatedWorld(rules: rules)
@@ -22,7 +23,8 @@ struct Pair {
 
   /// A pair on which both devices and the server have these notes, titled `start`.
   static func sharing(
-    _ ids: [String] = ["T1"], rules: AuthorityRules = AuthorityRules(), policy: MergePolicy = .serverModifiedWins,
+    _ ids: [String] = ["T1"], rules: AuthorityRules = AuthorityRules(),
+    policy: MergePolicy = .serverModifiedWins,
     skew: Int64 = 0, _ configure: (inout SyncConfiguration) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try Pair(rules: rules, policy: policy, skew: skew, configure)
@@ -39,7 +41,9 @@ struct Pair {
     try await world.serverRecords()[RecordID(type: type, id: id)]?.fields.members()
   }
 
-  func serverTitle(_ id: String = "T1") async throws -> String? { try await server(id)?["title"]?.stringValue }
+  func serverTitle(_ id: String = "T1") async throws -> String? {
+    try await server(id)?["title"]?.stringValue
+  }
 
   /// Whether both devices, after syncing, hold just what the server holds, with nothing pending.
   func isEven() async throws -> Bool {

@@ -1,0 +1,148 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What each policy asks of the network, leaves in the store, and throws.
+@Suite("Fetching by policy")
+struct FetchPolicyTests {
+  /// A has `start`; the server has `news`; A is asked by `policy`.
+  private func ask(
+    _ policy: FetchPolicy, offline: Bool = false, empty: Bool = false
+  ) async throws -> (pair: Pair, result: Result<FetchResult<Note>, any Error>) {
+    let pair = try await Pair.sharing(empty ? [] : ["T1"])
+    if empty { try pair.b.insert("T1", "news") } else { try pair.b.retitle("news") }
+    await pair.b.store.sync()
+    pair.a.remote.isOffline = offline
+    do {
+      let options = RequestOptions(fetchPolicy: policy)
+      return (pair, .success(try await pair.a.store.fetch(Query<Note>(), options: options)))
+    } catch { return (pair, .failure(error)) }
+  }
+
+  @Test("networkOnly asks the server and stores the answer; without a network it throws")
+  func networkOnly() async throws {
+    let (pair, result) = try await ask(.networkOnly)
+    #expect(try result.get().values.map(\.title) == ["news"])
+    #expect(try result.get().origin == .network)
+    #expect(try result.get().isComplete)
+    #expect(try pair.a.title() == "news")
+    #expect(pair.a.remote.reads == 1 && pair.a.remote.requests.isEmpty)
+    let (_, offline) = try await ask(.networkOnly, offline: true)
+    let error = #expect(throws: SyncError.self) { try offline.get() }
+    #expect(error?.code == .unreachable)
+  }
+
+  @Test("networkElseCache asks the server, and answers from here without a network")
+  func networkElseCache() async throws {
+    #expect(try await ask(.networkElseCache).result.get().values.map(\.title) == ["news"])
+    let offline = try await ask(.networkElseCache, offline: true).result.get()
+    #expect(offline.values.map(\.title) == ["start"])
+    #expect(offline.origin == .cache)
+    #expect(offline.age == .zero)
+  }
+
+  @Test("cacheOnly makes no request, whether there is anything here or not")
+  func cacheOnly() async throws {
+    let (pair, result) = try await ask(.cacheOnly)
+    #expect(try result.get().values.map(\.title) == ["start"])
+    #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
+    #expect(try await ask(.cacheOnly, empty: true).result.get().values.isEmpty)
+  }
+
+  @Test("cacheElseNetwork asks the server only if nothing is here")
+  func cacheElseNetwork() async throws {
+    let (pair, result) = try await ask(.cacheElseNetwork)
+    #expect(try result.get().values.map(\.title) == ["start"])
+    #expect(pair.a.remote.reads == 0)
+    let (asked, found) = try await ask(.cacheElseNetwork, empty: true)
+    #expect(try found.get().values.map(\.title) == ["news"])
+    #expect(asked.a.remote.reads == 1)
+    let offline = try await ask(.cacheElseNetwork, offline: true, empty: true).result
+    let error = #expect(throws: SyncError.self) { try offline.get() }
+    #expect(error?.code == .unreachable)
+  }
+
+  @Test("syncThenCache syncs both ways, then answers from here, also when that failed")
+  func syncThenCache() async throws {
+    let (pair, result) = try await ask(.syncThenCache)
+    #expect(try result.get().values.map(\.title) == ["news"])
+    #expect(try result.get().origin == .network)
+    #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
+    let offline = try await ask(.syncThenCache, offline: true).result.get()
+    #expect(offline.values.map(\.title) == ["start"])
+    #expect(offline.origin == .cache)
+  }
+
+  @Test("cacheThenRefresh answers from here at once, and the running loop brings the news")
+  func cacheThenRefresh() async throws {
+    let (pair, result) = try await ask(.cacheThenRefresh)
+    #expect(try result.get().values.map(\.title) == ["start"])
+    let store = pair.a.store
+    let loop = Task { await store.run(clock: VirtualClock()) }
+    try await until { try pair.a.title() == "news" }
+    loop.cancel()
+    await loop.value
+  }
+
+  @Test("The options of a call override the configuration, for that call only")
+  func override() async throws {
+    let pair = try await Pair.sharing { $0.fetchPolicy = .cacheOnly }
+    pair.a.remote.isOffline = true
+    await #expect(throws: SyncError.self) {
+      try await pair.a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+    }
+    #expect(try await pair.a.store.fetch(Query<Note>()).values.count == 1)
+    #expect(try await pair.a.store.fetch(Note.self, id: "T1")?.title == "start")
+    #expect(pair.a.remote.reads == 1)
+  }
+
+  @Test("Without caching, an answer is given and nothing is stored; what is pending shows in it")
+  func cacheResults() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    for id in ["T1", "T2", "T3"] { try pair.b.retitle(id, "news") }
+    try pair.b.insert("T4", "new")
+    await pair.b.store.sync()
+    try pair.a.retitle("T1", "mine")
+    try pair.a.remove("T2")
+    let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
+    let found = try await pair.a.store.fetch(Query<Note>().order(Ordering("id")), options: options)
+    #expect(found.values.map(\.title) == ["mine", "news", "new"])
+    #expect(try pair.a.title("T3") == "start")
+    #expect(try pair.a.note("T4") == nil)
+  }
+
+  @Test("A fetch of more records than one page holds asks for the next, and stops at its limit")
+  func pages() async throws {
+    let pair = try Pair()
+    try pair.b.change { transaction in
+      for number in 0..<2500 { try transaction.insert(Note(id: "N\(10_000 + number)", "n")) }
+    }
+    await pair.b.store.sync()
+    let all = try await pair.a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+    #expect(all.values.count == 2500)
+    #expect(pair.a.remote.reads == 3)
+    let some = Query<Note>().order(Ordering("id")).limit(1200, offset: 100)
+    let found = try await pair.a.store.fetch(some, options: RequestOptions(fetchPolicy: .networkOnly))
+    #expect(found.values.first?.id == "N10100")
+    #expect(found.values.count == 1200)
+  }
+
+  @Test("A count follows the policy of the call")
+  func counts() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.insert("T2", "two")
+    await pair.b.store.sync()
+    func count(_ policy: FetchPolicy) async throws -> Int {
+      try await pair.a.store.count(RecordQuery("Note"), options: RequestOptions(fetchPolicy: policy))
+    }
+    #expect(try await count(.cacheOnly) == 1)
+    #expect(try await count(.cacheElseNetwork) == 1)
+    #expect(try await count(.networkOnly) == 2)
+    pair.a.remote.isOffline = true
+    #expect(try await count(.networkElseCache) == 1)
+    await #expect(throws: SyncError.self) { try await count(.networkOnly) }
+    pair.a.remote.isOffline = false
+    #expect(try await count(.syncThenCache) == 2)
+  }
+}

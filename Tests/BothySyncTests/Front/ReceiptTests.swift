@@ -1,0 +1,135 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Receipts and decisions")
+struct ReceiptTests {
+  @Test("An accepted save says its version, also when asked after a relaunch")
+  func accepted() async throws {
+    let pair = try Pair()
+    let receipt = try await pair.a.store.save(Note(id: "T1", "a"))
+    #expect(try await receipt.outcome() == .accepted(version: "1"))
+    try pair.a.restart()
+    #expect(try await pair.a.store.receipt(for: .note()).outcome() == .accepted(version: "1"))
+  }
+
+  @Test("A save that waits is still pending after a relaunch and can be asked again")
+  func reopened() async throws {
+    let pair = try Pair()
+    pair.a.remote.isOffline = true
+    let receipt = try await pair.a.store.save(Note(id: "T1", "a"))
+    let error = await #expect(throws: SyncError.self) { try await receipt.outcome() }
+    #expect(error?.code == .unreachable)
+    try pair.a.restart()
+    pair.a.remote.isOffline = false
+    let again = try pair.a.store.receipt(for: .note())
+    #expect(again.state == .pending)
+    #expect(try await again.outcome() == .accepted(version: "1"))
+  }
+
+  @Test("A save that a later edit joined is not accepted before the server has it")
+  func joined() async throws {
+    let pair = try Pair()
+    pair.a.remote.isOffline = true
+    let receipt = try await pair.a.store.save(Note(id: "T1", "a"))
+    try pair.a.retitle("b")
+    await #expect(throws: SyncError.self) { try await receipt.outcome() }
+    pair.a.remote.isOffline = false
+    #expect(try await receipt.outcome() == .accepted(version: "1"))
+  }
+
+  @Test("A save in conflict says that it was merged")
+  func merged() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
+    #expect(try await receipt.outcome() == .merged(version: "2"))
+    #expect(try pair.a.title() == "theirs")
+  }
+
+  @Test("A refused save says why, under every rejection policy")
+  func rejected() async throws {
+    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+      let pair = try Pair(rules: .withoutNotes) { $0.rejectionPolicy = policy }
+      let receipt = try await pair.a.store.save(Note(id: "T1", "a", note: "refused"))
+      guard case .rejected(let reason) = try await receipt.outcome() else {
+        Issue.record("not rejected under \(policy)")
+        continue
+      }
+      #expect(reason.code == "invalid")
+    }
+  }
+
+  @Test("A receipt is settled by the running loop")
+  func loop() async throws {
+    let pair = try Pair { $0.triggers = [.save] }
+    let store = pair.a.store
+    let loop = Task { await store.run(clock: VirtualClock()) }
+    try await until { store.status.phase == .idle }
+    let receipt = try await store.save(Note(id: "T1", "a"))
+    #expect(try await receipt.outcome() == .accepted(version: "1"))
+    loop.cancel()
+    await loop.value
+  }
+
+  /// A on which T1 is refused by the server.
+  private func refused() async throws -> Pair {
+    let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .quarantine(after: 1) }
+    try pair.a.edit { $0.note = "refused" }
+    await pair.a.store.sync()
+    #expect(try pair.a.store.state(of: .note()).name == "quarantined")
+    return pair
+  }
+
+  @Test("Retrying sends a refused change again")
+  func retry() async throws {
+    let pair = try await refused()
+    pair.a.remote.forgetRequests()
+    try pair.a.store.resolve(.note(), .retry)
+    await pair.a.store.sync()
+    #expect(pair.a.operations.count == 1)
+  }
+
+  @Test("Reverting brings back what the server has; an insert goes")
+  func revert() async throws {
+    let pair = try await refused()
+    try pair.a.store.resolve(.note(), .revert)
+    #expect(try pair.a.note()?.note == nil)
+    try pair.a.insert("T9", "nine", note: "refused")
+    await pair.a.store.sync()
+    try pair.a.store.resolve(.note("T9"), .revert)
+    #expect(try pair.a.note("T9") == nil)
+    try pair.a.remove()
+    try pair.a.store.resolve(.note(), .revert)
+    #expect(try pair.a.title() == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Accepting the local content stops sending it, until the next pull brings the server's")
+  func acceptLocal() async throws {
+    let pair = try await refused()
+    try pair.a.store.resolve(.note(), .acceptLocal)
+    #expect(try pair.a.note()?.note == "refused")
+    #expect(try pair.a.store.state(of: .note()) == .clean)
+    #expect(try await pair.isEven())
+    #expect(try pair.a.note()?.note == nil)
+  }
+
+  @Test("Evicting removes the record here; the next pull brings what the server has")
+  func evict() async throws {
+    let pair = try await refused()
+    try pair.a.store.resolve(.note(), .evict)
+    #expect(try pair.a.note() == nil)
+    #expect(try await pair.serverTitle() == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A decision on a record with nothing pending throws")
+  func nothingPending() async throws {
+    let pair = try await Pair.sharing()
+    let error = #expect(throws: SyncError.self) { try pair.a.store.resolve(.note(), .revert) }
+    #expect(error?.code == .notPending)
+  }
+}
