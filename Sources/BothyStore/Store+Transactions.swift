@@ -12,7 +12,7 @@ extension Store {
   /// The same without blocking a thread of the caller's executor.
   @discardableResult
   public func write<Result: Sendable>(
-    _ body: @Sendable (WriteTransaction) throws -> Result
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     try await write(origin: .app, body)
   }
@@ -26,12 +26,10 @@ extension Store {
 
   /// The same without blocking a thread of the caller's executor.
   public func read<Result: Sendable>(
-    _ body: @Sendable (ReadTransaction) throws -> Result
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {
     do {
-      return try await withoutActuallyEscaping(body) { body in
-        try await connections.writer.read { [catalog] in try body(ReadTransaction($0, catalog)) }
-      }
+      return try await connections.writer.read { [catalog] in try body(ReadTransaction($0, catalog)) }
     } catch { throw known(error) }
   }
 
@@ -68,12 +66,10 @@ extension Store {
 
   @discardableResult
   package func write<Result: Sendable>(
-    origin: WriteOrigin, _ body: @Sendable (WriteTransaction) throws -> Result
+    origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     do {
-      let (result, touched) = try await withoutActuallyEscaping(body) { body in
-        try await connections.writer.write { try self.perform($0, origin, body) }
-      }
+      let (result, touched) = try await connections.writer.write { try self.perform($0, origin, body) }
       committed(touched)
       return result
     } catch { throw known(error) }

@@ -21,7 +21,7 @@ extension SyncedStore {
 
   private func answer<Value: Sendable>(
     _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
+    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
     switch options.fetchPolicy ?? configuration.fetchPolicy {
     case .cacheOnly: return try await local(query, read)
@@ -85,7 +85,7 @@ extension SyncedStore {
   }
 
   private func local<Value: Sendable>(
-    _ query: RecordQuery, _ read: @Sendable (ReadTransaction) throws -> [Value]
+    _ query: RecordQuery, _ read: @escaping @Sendable (ReadTransaction) throws -> [Value]
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let scopes = configuration.pullScopes
@@ -101,7 +101,7 @@ extension SyncedStore {
 
   private func fromNetwork<Value: Sendable>(
     _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
+    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
     let found: NetworkAnswer
     do { found = try await ask(query) } catch { throw SyncError(error) }

@@ -18,7 +18,7 @@ extension SyncedStore {
     case .cacheThenNetwork, .cacheOnly:
       try await store.write { transaction in
         try transaction.save(entity, in: container)
-        try hold(change.id, options, in: transaction)
+        try self.hold(change.id, options, in: transaction)
       }
       return try kept(change, options)
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
@@ -50,7 +50,7 @@ extension SyncedStore {
     case .cacheThenNetwork, .cacheOnly:
       try await store.write { transaction in
         try change.apply(in: transaction)
-        try hold(change.id, options, in: transaction)
+        try self.hold(change.id, options, in: transaction)
       }
       return try kept(change, options)
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
