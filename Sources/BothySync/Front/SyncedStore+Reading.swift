@@ -21,7 +21,8 @@ extension SyncedStore {
 
   private func answer<Value: Sendable>(
     _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
+    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value],
+    _ convert: @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
     switch options.fetchPolicy ?? configuration.fetchPolicy {
     case .cacheOnly: return try await local(query, read)
@@ -101,7 +102,8 @@ extension SyncedStore {
 
   private func fromNetwork<Value: Sendable>(
     _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value], _ convert: @Sendable (Record) throws -> Value
+    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value],
+    _ convert: @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
     let found: NetworkAnswer
     do { found = try await ask(query) } catch { throw SyncError(error) }
