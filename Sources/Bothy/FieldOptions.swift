@@ -22,10 +22,6 @@ public macro Unique() = #externalMacro(module: "BothyMacros", type: "FieldMarker
 @attached(peer)
 public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Keeps the value out of the database, in the app's secret store, until the server has it.
-@attached(peer)
-public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
-
 /// How the field is merged when this device and the server both changed it and the type's policy is
 /// `MergePolicy.fieldMerge`.
 ///

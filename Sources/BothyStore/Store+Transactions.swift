@@ -48,6 +48,11 @@ extension Store {
     } catch { throw known(error) }
   }
 
+  /// The record that a reference names, or nil when it is not here. One row by primary key.
+  public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
+    try fetch(Target.self, id: reference.id)
+  }
+
   /// The record of any type, or nil. One row by primary key.
   public func record(_ id: RecordID) throws -> Record? {
     try read { try $0.record(id) }

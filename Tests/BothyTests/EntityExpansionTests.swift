@@ -90,7 +90,7 @@ import Testing
         public let id: String
         @FullText @Unique public var title: String
         @Named("due_at") @Indexed public var due: Date? = nil
-        @Merge(.counter) @Sensitive public private(set) var views: Int = 0
+        @Merge(.counter) public private(set) var views: Int = 0
         @OnDelete(.cascade) public var list: Reference<TodoList>
         @Transient public var isOpen = true
         private var state: State = .fresh
@@ -132,7 +132,7 @@ import Testing
           fields: [
             .field("title", String.self, unique: true, fullText: true),
             .field("due_at", Date?.self, indexed: true),
-            .field("views", Int.self, default: 0, merge: .counter, sensitive: true),
+            .field("views", Int.self, default: 0, merge: .counter),
             .field("list", Reference<TodoList>.self, onDelete: .cascade),
             .field("state", State.self, default: .fresh as State)
           ],

@@ -14,7 +14,8 @@ public struct RecordQuery: Sendable, Hashable {
   public var offset: Int
   /// Only records of this container, or nil for every container.
   public var container: String?
-  /// Reference fields whose targets the caller wants too.
+  /// Reference fields whose targets a network read is to bring as well; `resolve` then finds them here. Means
+  /// nothing to a read that does not ask the server.
   public var include: [String]
 
   public init(

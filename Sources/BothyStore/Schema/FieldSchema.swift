@@ -11,13 +11,10 @@ public struct FieldSchema: Sendable, Hashable {
   public var isFullText: Bool
   /// How concurrent edits of this field are merged under `MergePolicy.fieldMerge`.
   public var merge: FieldMergeRule
-  /// Kept out of the row, in the app's secret store, until the server has it.
-  public var isSensitive: Bool
 
   public init(
     _ name: String, _ kind: FieldKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
-    indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
-    sensitive: Bool = false
+    indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server
   ) {
     self.name = name
     self.kind = kind
@@ -27,7 +24,6 @@ public struct FieldSchema: Sendable, Hashable {
     isUnique = unique
     isFullText = fullText
     self.merge = merge
-    isSensitive = sensitive
   }
 
   /// The columns that hold the field: one, or two for a coordinate.

@@ -84,6 +84,17 @@ public class ReadTransaction {
     return try row(table, id: id.id).map { Record(id: id.id, $0, table) }
   }
 
+  /// The record that a reference names, or nil when it is not here. One row by primary key.
+  public final func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
+    try fetch(Target.self, id: reference.id)
+  }
+
+  /// The records that a list of references names, in its order; those not here are left out. One row by primary
+  /// key each.
+  public final func resolve<Target: Entity>(_ references: [Reference<Target>]) throws -> [Target] {
+    try fetch(Target.self, ids: references.map(\.id))
+  }
+
   /// Whether a record exists. One look-up in the primary key.
   public final func exists(_ id: RecordID) throws -> Bool {
     try exists(catalog.table(id.type), id: id.id)

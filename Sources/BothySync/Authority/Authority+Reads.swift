@@ -25,25 +25,34 @@ extension Authority {
     }
   }
 
-  /// The live records that a query selects and the principal may see, at most the page limit.
+  /// The most records that one query gives: a client may count on a thousand, whatever the page limit.
+  private var queryLimit: Int { max(rules.pageLimit, 1000) }
+
+  /// The live records that a query selects and the principal may see, at most `queryLimit`. Where each record has
+  /// its own readers, all that the query selects are read, so that limit and offset count what may be seen.
   /// Throws `AuthorityError` or `StoreError` for a query that does not fit the schema.
   public func query(space: String, principal: Principal, _ query: RecordQuery) async throws -> [ServerRecord]
   {
-    var bounded = query
-    bounded.limit = min(query.limit ?? rules.pageLimit, rules.pageLimit)
-    let final = bounded
+    let limit = min(query.limit ?? queryLimit, queryLimit)
+    let isRestricted = readersDiffer(of: query.type)
+    var selected = query
+    selected.limit = isRestricted ? nil : limit
+    selected.offset = isRestricted ? 0 : query.offset
+    let final = selected
     let found = try await ledger.read(space: space) { ledger in
-      try ledger.query(final, schema: rules.schema).map(\.record)
+      try ledger.query(final, schema: rules.schema).map(\.record).filter { rules.shows($0, to: principal) }
     }
-    return found.filter { rules.shows($0, to: principal) }
+    return isRestricted ? Array(found.dropFirst(query.offset).prefix(limit)) : found
+  }
+
+  private func readersDiffer(of type: String) -> Bool {
+    guard let access = rules.schema?[type]?.permissions?.read else { return false }
+    return access != .anyone && access != .authenticated
   }
 
   /// The number of records that a query selects, with no regard to its limit.
   public func count(space: String, principal: Principal, _ query: RecordQuery) async throws -> Int {
-    let restricted = rules.schema?[query.type]?.permissions.map {
-      $0.read != .anyone && $0.read != .authenticated
-    }
-    if restricted ?? false {
+    if readersDiffer(of: query.type) {
       var all = query
       all.limit = nil
       let final = all

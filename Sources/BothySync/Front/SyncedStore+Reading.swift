@@ -112,6 +112,7 @@ extension SyncedStore {
       return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
     }
     try await merge(found, query)
+    for field in query.include { try await fetchTargets(of: field, in: found.records) }
     var result = try await local(query, read)
     result.origin = .network
     result.isComplete = true
@@ -139,6 +140,27 @@ extension SyncedStore {
       if found.count < page.limit ?? 0 || records.count == query.limit { break }
     }
     return NetworkAnswer(records: records, isWhole: query.limit == nil && query.offset == 0)
+  }
+
+  /// Brings the records that a reference field names. One round trip for each thousand.
+  private func fetchTargets(of field: String, in records: [ServerRecord]) async throws {
+    guard let first = records.first, let type = store.schema[first.id.type]?[field]?.kind.target?.type else {
+      return
+    }
+    var ids: Set<String> = []
+    for record in records {
+      let value = try record.fields.members()[field]
+      ids.formUnion(value?.stringValue.map { [$0] } ?? value?.arrayValue?.compactMap(\.stringValue) ?? [])
+    }
+    guard !ids.isEmpty else { return }
+    let now = clock.now()
+    let targets = RecordQuery(type, where: .oneOf(field: "id", ids.sorted().map { .text($0) }))
+    let found: NetworkAnswer
+    do { found = try await ask(targets) } catch { throw SyncError(error) }
+    try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for record in found.records { try pull.apply(record) }
+    }
   }
 
   /// Stores what came, and finds out what became of records that match here and not there: an answer that is

@@ -32,7 +32,7 @@ extension SyncedStore {
     try await perform(.save(record), options)
   }
 
-  /// Deletes a record. False in the receipt's `existed` when there was none here.
+  /// Deletes a record; where there is none here, nothing is sent.
   @discardableResult
   public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
     try await perform(.delete(id), options)

@@ -13,7 +13,7 @@ struct SchemaTests {
             FieldSchema("name", .text, default: "new", indexed: true, unique: true, fullText: true),
             FieldSchema("stops", .references(to: "Place", onDelete: .deny), merge: .setUnion),
             FieldSchema("home", .reference(to: "Place", onDelete: .nullify), optional: true),
-            FieldSchema("secret", .data, optional: true, sensitive: true),
+            FieldSchema("secret", .data, optional: true),
           ], writeMode: .remoteOnly, permissions: Permissions(read: .anyone)),
         TypeSchema("Place", fields: [FieldSchema("at", .coordinate)], synced: false),
       ])
