@@ -63,8 +63,8 @@ struct SyncPass: Sendable {
   private func exchange(
     _ request: Request, due: Int64, _ open: inout [PullScope], _ report: inout SyncReport
   ) async throws -> (isDone: Bool, madeProgress: Bool) {
-    let scopes = open
-    let plan = try await plan(request, due: due, scopes)
+    let missing = open
+    let plan = try await plan(request, due: due, missing)
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty { return (true, false) }
     let sentAt = clock.now()
@@ -77,10 +77,12 @@ struct SyncPass: Sendable {
     let step = applied.report
     report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
+    open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty
     let changed =
-      step.pushed > 0 || step.pulled > 0 || !response.pages.isEmpty || !step.failures.isEmpty
+      step.pushed > 0 || step.pulled > 0 || response.pages.contains { $0.more || !$0.changes.isEmpty }
+      || !step.failures.isEmpty
       || !step.synced.isEmpty
     return (!sendsMore && open.isEmpty, changed)
   }
@@ -96,9 +98,11 @@ struct SyncPass: Sendable {
 
   /// A first pull is begun before anything is sent, so that a device does not get its own work back in it. While
   /// the further pages of a snapshot are missing, operations travel in requests of their own, so that every row
-  /// they make is part of the snapshot too.
-  private func plan(_ request: Request, due: Int64, _ scopes: [PullScope]) async throws -> Plan {
+  /// they make is part of the snapshot too. Otherwise every request with operations pulls, so that its answer leaves
+  /// out what they made and the cursor passes it.
+  private func plan(_ request: Request, due: Int64, _ open: [PullScope]) async throws -> Plan {
     try await store.write(origin: .remote) { transaction in
+      let scopes = request.scope == .push ? [] : request.pulls
       let states = try scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
@@ -109,7 +113,8 @@ struct SyncPass: Sendable {
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
       }
-      let pulls = isFilling && !batch.items.isEmpty ? [] : states
+      let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
+      let pulls = batch.items.isEmpty ? missing : isFilling ? [] : states
       return Plan(
         request: SyncRequest(
           device: device, schemaVersion: store.schema.version, operations: batch.operations,

@@ -120,6 +120,8 @@ struct PushBatchBuilder {
       entry.base == nil
       ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
     if fields.isEmpty && entry.kind == .update {
+      // Deleted and made again just as the server has it: the new row does not know its version yet.
+      if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
       try Outbox.drop(entry.record, in: transaction)
       return
     }

@@ -33,6 +33,8 @@ struct OfflineEdits: Sendable {
     } tell: {
       Self.text($0)
     }
+    let moment = a.store.clock.correctedNow()
+    while b.store.clock.correctedNow() <= moment { await Task.yield() }
     _ = try await narrator.step("B edits") {
       try await b.edit(disjoint.id, ["note": "Noted by B"])
       try await b.edit(sameField.id, ["name": "B's name, later"])
