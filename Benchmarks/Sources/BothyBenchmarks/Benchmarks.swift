@@ -32,7 +32,7 @@ struct Benchmarks {
         """
         \(options.rows) rows, median of \(options.repetitions) interleaved repetitions on fresh files.
         The same for all: write-ahead log, synchronous = FULL, 8 MB page cache for a connection, UUIDv7 text ids,
-        dates as integer milliseconds, STRICT tables. C and Swift are hand-written on kept statements with one
+        dates as integer milliseconds (GRDB: its own text), STRICT tables. C and Swift are hand-written on kept statements with one
         connection; Bothy and GRDB run with a writer and a pool of readers, Bothy tells other processes too.
         Times divided by C's:
 

@@ -13,7 +13,7 @@ func grdbSession(_ data: Dataset, _ path: String) throws -> Session {
       try database.execute(
         sql: """
           CREATE TABLE \(table) (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,
-          price REAL NOT NULL, active INTEGER NOT NULL, created INTEGER NOT NULL, note TEXT) STRICT
+          price REAL NOT NULL, active INTEGER NOT NULL, created TEXT NOT NULL, note TEXT) STRICT
           """)
     }
     try database.execute(sql: "CREATE INDEX indexed_count ON indexed (count)")
@@ -69,10 +69,10 @@ func grdbSession(_ data: Dataset, _ path: String) throws -> Session {
 private struct PlainRecord: Codable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "item"
   static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
-    .millisecondsSince1970
+    .deferredToDate
   }
   static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
-    .millisecondsSince1970
+    .deferredToDate
   }
   var id: String
   var name: String
@@ -96,10 +96,10 @@ private struct PlainRecord: Codable, FetchableRecord, PersistableRecord {
 private struct IndexedRecord: Codable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "indexed"
   static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
-    .millisecondsSince1970
+    .deferredToDate
   }
   static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
-    .millisecondsSince1970
+    .deferredToDate
   }
   var id: String
   var name: String
