@@ -63,8 +63,7 @@ struct SyncPass: Sendable {
   private func exchange(
     _ request: Request, due: Int64, _ open: inout [PullScope], _ report: inout SyncReport
   ) async throws -> (isDone: Bool, madeProgress: Bool) {
-    let missing = open
-    let plan = try await plan(request, due: due, missing)
+    let plan = try await plan(request, due: due, open)
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty { return (true, false) }
     let sentAt = clock.now()

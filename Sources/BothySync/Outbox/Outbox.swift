@@ -154,17 +154,19 @@ extension Outbox {
     try update.run()
   }
 
-  /// Makes the row what the server has.
-  static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws {
+  /// Makes the row what the server has. True when a value had to be filled in or left aside.
+  @discardableResult
+  static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws -> Bool {
     let table = try transaction.catalog.table(record.id.type)
     if record.isDeleted {
       try transaction.evict(table, id: record.id.id)
-      return
+      return false
     }
     var repaired = false
     let row = try table.row(
       record.fields, container: record.container, version: record.version, repaired: &repaired)
     try transaction.replace(table, id: record.id.id, row)
+    return repaired
   }
 
   /// The entry is no longer in doubt and has this base; it is sent again by a new operation.

@@ -49,9 +49,9 @@ struct Settlement {
     let newer = entry.shadow.flatMap { $0.version.isNewer(than: version) ? $0 : nil }
     if entry.revision == item.revision && !item.isPartial {
       try Outbox.remove(id, in: transaction)
-      if let newer { return try Outbox.apply(newer, in: transaction) }
+      if let newer { return try put(newer) }
       if item.operation.kind == .delete { return }
-      if let record { return try put(record, table) }
+      if let record { return try put(record) }
       return try transaction.setVersion(version, table, id: id.id)
     }
     if item.operation.kind == .delete {
@@ -89,7 +89,7 @@ struct Settlement {
       table.document(row) == live.fields, try !Self.countsUp(row, entry.base, table)
     {
       try Outbox.remove(id, in: transaction)
-      return try put(live, table)
+      return try put(live)
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
       // Edited while the policy was asked: it is sent again and asked again.
@@ -127,7 +127,7 @@ struct Settlement {
     report.overwritten.append(Overwritten(record: id, fields: lost))
     try Outbox.remove(id, in: transaction)
     if let live {
-      try put(live, table)
+      try put(live)
       report.note(id, .updatedCache)
     } else {
       try transaction.evict(table, id: id.id)
@@ -153,7 +153,7 @@ struct Settlement {
     }
     if let live, live.fields == document {
       try Outbox.remove(id, in: transaction)
-      try put(live, table)
+      try put(live)
       return report.note(id, .updatedCache)
     }
     var repaired = false
@@ -225,11 +225,7 @@ struct Settlement {
     try Outbox.reopen(id, base: base, kind: kind, in: transaction)
   }
 
-  private mutating func put(_ record: ServerRecord, _ table: TypeTable) throws {
-    var repaired = false
-    let row = try table.row(
-      record.fields, container: record.container, version: record.version, repaired: &repaired)
-    try transaction.replace(table, id: record.id.id, row)
-    if repaired { report.repaired += 1 }
+  private mutating func put(_ record: ServerRecord) throws {
+    if try Outbox.apply(record, in: transaction) { report.repaired += 1 }
   }
 }
