@@ -13,6 +13,7 @@ struct ConvergenceTests {
     return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 2000))
   }()
 
+  /// Promises: H-68, S-50, N-44, Scenario-1
   @Test("Four devices that write, lose, repeat, restart and meet end equal to the server, whatever happened")
   func histories() async throws {
     for seed in Self.seeds {

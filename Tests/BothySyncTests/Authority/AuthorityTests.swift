@@ -145,6 +145,7 @@ struct AuthorityTests {
     #expect(try await found(.space) == paths)
   }
 
+  /// Promises: C-9
   @Test("A deletion is told as a tombstone to those who had the record, and not in a snapshot")
   func tombstones() async throws {
     let (authority, _) = try authority()

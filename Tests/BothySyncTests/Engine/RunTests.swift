@@ -34,6 +34,7 @@ struct RunTests {
     return Running(pair: pair, clock: clock, monitor: monitor, task: task)
   }
 
+  /// Promises: N-36
   @Test("It starts with a sync if anything is pending, and with none otherwise")
   func atStart() async throws {
     let busy = try await start([.start]) { try $0.a.retitle("b") }
@@ -45,6 +46,7 @@ struct RunTests {
     #expect(quiet.pair.a.remote.requests.isEmpty)
   }
 
+  /// Promises: N-38
   @Test("A save is sent at once")
   func save() async throws {
     let running = try await start([.save])
@@ -74,6 +76,7 @@ struct RunTests {
     await running.stop()
   }
 
+  /// Promises: S-42
   @Test("A network that is back for a second starts a sync")
   func reachability() async throws {
     let running = try await start([.reachability])
@@ -164,6 +167,7 @@ struct RunTests {
     await running.stop()
   }
 
+  /// Promises: S-73
   @Test("The statuses begin with the present one and tell of the sync that runs")
   func statuses() async throws {
     let pair = try await Pair.sharing()

@@ -4,6 +4,7 @@ import Testing
 
 @Suite("The estimate of the server's clock")
 struct SyncClockTests {
+  /// Promises: X-5
   @Test("The offset is the server's time less the middle of the round trip")
   func halfRoundTrip() {
     let clock = SyncClock(now: { 10_000 })
@@ -14,6 +15,7 @@ struct SyncClockTests {
     #expect(clock.now() == 10_000)
   }
 
+  /// Promises: X-5
   @Test("The sample with the shortest round trip of the last hour is kept")
   func shortest() {
     let clock = SyncClock(now: { 0 })
@@ -42,6 +44,7 @@ struct SyncClockTests {
     #expect(clock.sample(serverTime: 900, sentAt: 0, receivedAt: 200)?.offset == 800)
   }
 
+  /// Promises: X-5
   @Test("The estimate survives a restart")
   func restart() async throws {
     let world = try SimulatedWorld()

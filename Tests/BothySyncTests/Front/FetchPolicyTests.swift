@@ -20,6 +20,7 @@ struct FetchPolicyTests {
     } catch { return (pair, .failure(error)) }
   }
 
+  /// Promises: S-15, C-5
   @Test("networkOnly asks the server and stores the answer; without a network it throws")
   func networkOnly() async throws {
     let (pair, result) = try await ask(.networkOnly)
@@ -33,6 +34,7 @@ struct FetchPolicyTests {
     #expect(error?.code == .unreachable)
   }
 
+  /// Promises: S-16, C-6
   @Test("networkElseCache asks the server, and answers from here without a network")
   func networkElseCache() async throws {
     #expect(try await ask(.networkElseCache).result.get().values.map(\.title) == ["news"])
@@ -42,6 +44,7 @@ struct FetchPolicyTests {
     #expect(offline.age == .zero)
   }
 
+  /// Promises: S-5, S-17
   @Test("cacheOnly makes no request, whether there is anything here or not")
   func cacheOnly() async throws {
     let (pair, result) = try await ask(.cacheOnly)
@@ -50,6 +53,7 @@ struct FetchPolicyTests {
     #expect(try await ask(.cacheOnly, empty: true).result.get().values.isEmpty)
   }
 
+  /// Promises: S-18
   @Test("cacheElseNetwork asks the server only if nothing is here")
   func cacheElseNetwork() async throws {
     let (pair, result) = try await ask(.cacheElseNetwork)
@@ -63,6 +67,7 @@ struct FetchPolicyTests {
     #expect(error?.code == .unreachable)
   }
 
+  /// Promises: N-28, C-5
   @Test("syncThenCache syncs both ways, then answers from here, also when that failed")
   func syncThenCache() async throws {
     let (pair, result) = try await ask(.syncThenCache)
@@ -85,6 +90,7 @@ struct FetchPolicyTests {
     await loop.value
   }
 
+  /// Promises: S-30, X-7
   @Test("The options of a call override the configuration, for that call only")
   func override() async throws {
     let pair = try await Pair.sharing { $0.fetchPolicy = .cacheOnly }
@@ -97,6 +103,7 @@ struct FetchPolicyTests {
     #expect(pair.a.remote.reads == 1)
   }
 
+  /// Promises: S-71
   @Test("Without caching, an answer is given and nothing is stored; what is pending shows in it")
   func cacheResults() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
@@ -128,6 +135,7 @@ struct FetchPolicyTests {
     #expect(found.values.count == 1200)
   }
 
+  /// Promises: X-12
   @Test("A count follows the policy of the call")
   func counts() async throws {
     let pair = try await Pair.sharing()

@@ -14,6 +14,7 @@ struct ReceiptTests {
     #expect(try await pair.a.store.receipt(for: .note()).outcome() == .accepted(version: "1"))
   }
 
+  /// Promises: N-35, N-36
   @Test("A save that waits is still pending after a relaunch and can be asked again")
   func reopened() async throws {
     let pair = try Pair()
@@ -92,6 +93,7 @@ struct ReceiptTests {
     #expect(pair.a.operations.count == 1)
   }
 
+  /// Promises: C-15
   @Test("Reverting brings back what the server has; an insert goes")
   func revert() async throws {
     let pair = try await refused()
@@ -107,6 +109,7 @@ struct ReceiptTests {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: S-69
   @Test("Accepting the local content stops sending it, until the next pull brings the server's")
   func acceptLocal() async throws {
     let pair = try await refused()
@@ -117,6 +120,7 @@ struct ReceiptTests {
     #expect(try pair.a.note()?.note == nil)
   }
 
+  /// Promises: N-17
   @Test("Evicting removes the record here; the next pull brings what the server has")
   func evict() async throws {
     let pair = try await refused()

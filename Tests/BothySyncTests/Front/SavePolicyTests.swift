@@ -12,6 +12,7 @@ struct SavePolicyTests {
       Note(id: "T1", title, note: note), options: RequestOptions(savePolicy: policy))
   }
 
+  /// Promises: N-31, S-37, C-3
   @Test("cacheOnly and cacheThenNetwork are durable here at once and make no request themselves")
   func cacheFirst() async throws {
     for policy in [SavePolicy.cacheOnly, .cacheThenNetwork] {
@@ -25,6 +26,7 @@ struct SavePolicyTests {
     }
   }
 
+  /// Promises: S-33, S-34, S-35, S-38, C-4
   @Test("networkThenCache stores what the server accepted; a refusal is thrown and changes nothing here")
   func networkThenCache() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
@@ -56,6 +58,7 @@ struct SavePolicyTests {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: S-36
   @Test("networkOnly stores nothing new; without a network it throws and queues nothing")
   func networkOnly() async throws {
     let pair = try Pair()
@@ -70,6 +73,7 @@ struct SavePolicyTests {
     #expect(try pair.a.store.outbox().isEmpty)
   }
 
+  /// Promises: S-36
   @Test("networkOnly refuses a record with pending changes, and a deletion removes it here too")
   func networkOnlyPending() async throws {
     let pair = try await Pair.sharing()
@@ -82,6 +86,7 @@ struct SavePolicyTests {
     #expect(try await pair.world.serverRecords().isEmpty)
   }
 
+  /// Promises: N-29, C-19
   @Test("A type written on the server only needs the network and is never queued")
   func remoteOnly() async throws {
     let schema = Schema(types: [

@@ -31,6 +31,7 @@ struct CollapseTests {
     Row(pending: .delete, change: .delete, cells: Array(repeating: .become(.delete), count: 4)),
   ]
 
+  /// Promises: X-3
   @Test("Every pending kind with every change gives the entry of the table")
   func cells() {
     #expect(Self.table.count == 12)

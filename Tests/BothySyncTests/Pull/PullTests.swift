@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Pulling in pages")
 struct PullTests {
+  /// Promises: Scenario-15
   @Test("A first pull that is interrupted after any page goes on where it was, over restarts")
   func interrupted() async throws {
     for lost in 1...6 {
@@ -26,6 +27,7 @@ struct PullTests {
     }
   }
 
+  /// Promises: Scenario-15
   @Test("Records changed together are never seen half, however small the pages are")
   func torn() async throws {
     let pair = try await Pair.sharing(["A", "B"]) { $0.pageSize = 1 }
@@ -52,6 +54,7 @@ struct PullTests {
     #expect(torn.count == 0)
   }
 
+  /// Promises: Scenario-15
   @Test("Edits made here while a first pull comes in are kept")
   func editsWhileFilling() async throws {
     let pair = try Pair(policy: .fieldMerge) { $0.pageSize = 2 }
@@ -66,6 +69,7 @@ struct PullTests {
     #expect(try pair.a.noteIDs().count == 7)
   }
 
+  /// Promises: Scenario-18
   @Test("After an epoch change all is compared anew and unsynced edits stay", arguments: [1, 1000])
   func epoch(pageSize: Int) async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"]) { $0.pageSize = pageSize }
@@ -84,6 +88,7 @@ struct PullTests {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: Scenario-17
   @Test(
     "A device that was away longer than tombstones are kept loses what was deleted, and no edit of its own")
   func floor() async throws {
@@ -116,6 +121,7 @@ struct PullTests {
     #expect(try pair.a.store.containers().map(\.scope) == [scope])
   }
 
+  /// Promises: S-4, S-82
   @Test("What a fetch says about its completeness follows from complete pulls")
   func completeness() async throws {
     let pair = try await Pair.sharing()

@@ -23,6 +23,7 @@ struct ConcurrencyStories {
     }
   }
 
+  /// Promises: H-43, Scenario-4, N-16, N-55
   @Test("H-43: an edit made while the push is on its way is kept and sent after it")
   func editDuringPush() async throws {
     let calls = Calls()
@@ -36,6 +37,7 @@ struct ConcurrencyStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-43
   @Test("H-43: an edit made while an online save is on its way is kept and sent")
   func editDuringOnlineSave() async throws {
     let calls = Calls()
@@ -56,6 +58,7 @@ struct ConcurrencyStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-44, C-7
   @Test("H-44: an edit made while a pull is on its way stays, and the conflict is for the policy")
   func editDuringPull() async throws {
     for (policy, winner) in [(MergePolicy.clientWins, "mine"), (.serverModifiedWins, "theirs")] {
@@ -72,6 +75,7 @@ struct ConcurrencyStories {
     }
   }
 
+  /// Promises: H-45, N-40, X-2, C-10, N-54
   @Test("H-45: callers who join a sync return after what they wrote before was sent, in two passes at most")
   func joining() async throws {
     let pair = try await Pair.sharing()
@@ -95,6 +99,7 @@ struct ConcurrencyStories {
     #expect(try pair.a.store.outbox().isEmpty)
   }
 
+  /// Promises: H-45
   @Test("H-45: callers who wait behind another kind of sync share one pass too")
   func joiningInTheQueue() async throws {
     let pair = try await Pair.sharing()
@@ -118,6 +123,7 @@ struct ConcurrencyStories {
     #expect(sent.count == 2)
   }
 
+  /// Promises: H-47
   @Test("H-47: a sync that is cancelled holds nothing up, and those who joined it get theirs done")
   func cancellation() async throws {
     let pair = try await Pair.sharing()
@@ -141,6 +147,7 @@ struct ConcurrencyStories {
     #expect(try await pair.serverTitle() == "b")
   }
 
+  /// Promises: H-47
   @Test("H-47: a write that throws leaves the store ready for the next sync")
   func throwingWrite() async throws {
     struct Broken: Error {}
@@ -150,6 +157,7 @@ struct ConcurrencyStories {
     #expect(await pair.a.store.sync().skipped == nil)
   }
 
+  /// Promises: H-48, S-60
   @Test("H-48: a policy that throws leaves the record pending and the store ready for the next sync")
   func throwingPolicy() async throws {
     struct Broken: Error {}
@@ -171,6 +179,7 @@ struct ConcurrencyStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-49, N-41, S-41, C-11
   @Test("H-49: a sync without a network ends and says so")
   func offline() async throws {
     let pair = try await Pair.sharing()
@@ -180,6 +189,7 @@ struct ConcurrencyStories {
     #expect(pair.a.store.status.lastProblem == report.skipped)
   }
 
+  /// Promises: H-50, S-74
   @Test("H-50: whether a record is pending survives a relaunch, deletions included")
   func pendingAfterRelaunch() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
@@ -198,6 +208,7 @@ struct ConcurrencyStories {
     #expect(try ["T0", "T1", "T2"].map { try pair.a.isPending($0) } == [false, false, false])
   }
 
+  /// Promises: H-51
   @Test("H-51: a decision on an entry that was edited since changes nothing")
   func resolvedTooLate() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
@@ -210,6 +221,7 @@ struct ConcurrencyStories {
     #expect(try pair.a.isPending())
   }
 
+  /// Promises: H-52, S-26, S-29
   @Test("H-52: a purge keeps what is pending and lists it; a forced one takes the entries too")
   func purge() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
@@ -227,6 +239,7 @@ struct ConcurrencyStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-52
   @Test("H-52: a deletion that is purged brings its record back, even if it was all there was")
   func purgedDeletion() async throws {
     let pair = try await Pair.sharing()
@@ -237,6 +250,7 @@ struct ConcurrencyStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-52, S-29
   @Test("H-52: a reset with pending work throws and changes nothing, unless told to discard it")
   func reset() async throws {
     let pair = try await Pair.sharing()
@@ -250,6 +264,7 @@ struct ConcurrencyStories {
     #expect(try pair.a.title() == "start")
   }
 
+  /// Promises: S-28
   @Test("A purge of some ids, or of a type, leaves the others; the next sync brings them back")
   func partialPurge() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
@@ -261,6 +276,7 @@ struct ConcurrencyStories {
     #expect(try await pair.a.store.store.count(RecordQuery("Note")) == 3)
   }
 
+  /// Promises: H-54, S-42
   @Test("H-54: a network that comes and goes twenty times in a second leads to two passes at most")
   func flapping() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.reachability] }

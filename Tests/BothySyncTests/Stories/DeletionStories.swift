@@ -19,6 +19,7 @@ struct DeletionStories {
     return (pair, await pair.a.store.sync())
   }
 
+  /// Promises: H-23, C-16, S-54, N-48
   @Test("H-23: a deletion against an edit is undone when the server wins", arguments: [true, false])
   func deletionServerWins(deletionFirst: Bool) async throws {
     let (pair, report) = try await deleteAgainstEdit(.serverModifiedWins, deletionFirst: deletionFirst)
@@ -28,6 +29,7 @@ struct DeletionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-23, C-16, S-56
   @Test("H-23: a deletion against an edit stands when the client wins", arguments: [true, false])
   func deletionClientWins(deletionFirst: Bool) async throws {
     let (pair, _) = try await deleteAgainstEdit(.clientWins, deletionFirst: deletionFirst)
@@ -36,6 +38,7 @@ struct DeletionStories {
     #expect(try pair.b.note() == nil)
   }
 
+  /// Promises: H-23, S-57
   @Test("H-23: of a deletion and an edit the later stands when the later wins", arguments: [true, false])
   func deletionLaterWins(deletionFirst: Bool) async throws {
     let (pair, _) = try await deleteAgainstEdit(.lastModifiedWins, deletionFirst: deletionFirst)
@@ -54,6 +57,7 @@ struct DeletionStories {
     return (pair, await pair.a.store.sync())
   }
 
+  /// Promises: H-24, C-17, S-54
   @Test("H-24: an edit of a record deleted elsewhere is reported and gone when the server wins")
   func editServerWins() async throws {
     let (pair, report) = try await editAgainstDelete(.serverModifiedWins, editFirst: true)
@@ -63,6 +67,7 @@ struct DeletionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-24, C-17, S-53, S-56
   @Test(
     "H-24: an edit of a record deleted elsewhere makes it again, once, when the client wins or fields are merged"
   )
@@ -76,6 +81,7 @@ struct DeletionStories {
     }
   }
 
+  /// Promises: H-24, S-57
   @Test("H-24: of an edit and a deletion the later stands when the later wins", arguments: [true, false])
   func editLaterWins(editFirst: Bool) async throws {
     let (pair, _) = try await editAgainstDelete(.lastModifiedWins, editFirst: editFirst)
@@ -83,6 +89,7 @@ struct DeletionStories {
     #expect(try await pair.serverTitle() == (editFirst ? nil : "a"))
   }
 
+  /// Promises: H-25, Scenario-10
   @Test("H-25: a record deleted and made again offline is one conditional replacement")
   func deleteAndInsert() async throws {
     for policy in [MergePolicy.serverModifiedWins, .clientWins] {
@@ -101,6 +108,7 @@ struct DeletionStories {
     }
   }
 
+  /// Promises: H-26
   @Test("H-26: a record whose insert is in doubt and that is deleted since leaves no orphan on the server")
   func deleteInDoubt() async throws {
     for arrives in [true, false] {
@@ -118,6 +126,7 @@ struct DeletionStories {
     }
   }
 
+  /// Promises: H-26
   @Test("H-26: a deletion while the insert is on its way is sent after it")
   func deleteInFlight() async throws {
     let pair = try Pair()
@@ -132,6 +141,7 @@ struct DeletionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-27, N-46, N-49
   @Test("H-27: what both deleted is done in one sync and asks no policy")
   func bothDelete() async throws {
     let calls = Calls()
@@ -145,6 +155,7 @@ struct DeletionStories {
     #expect(try pair.a.store.outbox().isEmpty)
   }
 
+  /// Promises: H-28, S-69
   @Test("H-28: a refused deletion that is accepted as it is shows the record again after the next pull")
   func refusedDeletion() async throws {
     let pair = try await Pair.sharing(rules: .undeletable)
@@ -158,6 +169,7 @@ struct DeletionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-29
   @Test("H-29: deleting online what was inserted or edited offline leaves nothing anywhere")
   func onlineDeletion() async throws {
     let pair = try await Pair.sharing()

@@ -8,6 +8,7 @@ import Testing
 struct FailureStories {
   private let online = RequestOptions(savePolicy: .networkThenCache)
 
+  /// Promises: H-30, H-33, N-18
   @Test("H-30, H-33: a create whose answer is lost is made once, over a restart", arguments: [false, true])
   func lostCreate(restarts: Bool) async throws {
     let calls = Calls()
@@ -24,6 +25,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-30
   @Test("H-30: an online save whose answer is lost is made once")
   func lostOnlineSave() async throws {
     let calls = Calls()
@@ -40,6 +42,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-31
   @Test("H-31: an update whose answer is lost does not come back over a later edit of another")
   func lostUpdate() async throws {
     let pair = try await Pair.sharing()
@@ -56,6 +59,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-32, H-33
   @Test(
     "H-32, H-33: a deletion whose answer is lost is done at the next try, over a restart",
     arguments: [false, true])
@@ -72,6 +76,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-33, N-18
   @Test("H-33: an update whose answer is lost is no conflict after a restart")
   func lostUpdateRestart() async throws {
     let calls = Calls()
@@ -86,6 +91,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-34
   @Test("H-34: a row and its outbox entry are both there or neither")
   func atomicWrite() async throws {
     struct Killed: Error {}
@@ -107,6 +113,7 @@ struct FailureStories {
     #expect(try pair.a.store.diagnose().findings.isEmpty)
   }
 
+  /// Promises: H-35, S-68, N-53
   @Test("H-35: one refused of five keeps the other four from nothing, and alone is sent again")
   func partialBatch() async throws {
     let pair = try Pair(rules: .withoutNotes)
@@ -121,6 +128,7 @@ struct FailureStories {
     #expect(pair.a.operations.count == 1)
   }
 
+  /// Promises: H-36, X-9, S-68
   @Test("H-36: a refused update stops neither inserts before it nor deletions after it")
   func partialSave() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], rules: .withoutNotes)
@@ -136,6 +144,7 @@ struct FailureStories {
     #expect(pair.a.operations.map(\.record) == [.note("T1")])
   }
 
+  /// Promises: H-37, C-2
   @Test("H-37: a connection lost in the middle loses nothing; the next sync goes on")
   func lostConnection() async throws {
     let pair = try await Pair.sharing { $0.batchSize = 4 }
@@ -151,6 +160,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-38, S-86, C-2
   @Test("H-38: a server error discards nothing under any rejection policy")
   func serverError() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
@@ -165,6 +175,7 @@ struct FailureStories {
     }
   }
 
+  /// Promises: H-38
   @Test(
     "H-38: under discard a refused insert is removed and its content reported, and the next pull is whole")
   func discardedInsert() async throws {
@@ -178,6 +189,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-39
   @Test("H-39: under discard a refused edit shows what the server has at once")
   func discardedEdit() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
@@ -189,6 +201,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-40, C-2
   @Test("H-40: without a valid token nothing is discarded, and one request is made")
   func unauthenticated() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
@@ -203,6 +216,7 @@ struct FailureStories {
     }
   }
 
+  /// Promises: H-41
   @Test("H-41: a refused record holds up no other, waits longer each time, and after three is sent no more")
   func poison() async throws {
     let pair = try Pair(rules: .withoutNotes) {
@@ -227,6 +241,7 @@ struct FailureStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-42
   @Test("H-42: a server that is busy is asked again after the time it names")
   func throttled() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.save] }

@@ -22,6 +22,7 @@ struct MigrationStories {
     Record("Memo", id: id, ["title": .text(title)])
   }
 
+  /// Promises: H-56, S-7, N-36
   @Test("H-56: pending work is carried through a migration and sent under the new names")
   func pending() async throws {
     let pair = try Pair(schema: Self.first)
@@ -34,6 +35,7 @@ struct MigrationStories {
     #expect(try pair.a.store.diagnose().findings.isEmpty)
   }
 
+  /// Promises: H-56
   @Test("H-56: an operation in doubt over a migration is settled, whether it had arrived or not")
   func inDoubt() async throws {
     for arrived in [true, false] {
@@ -52,6 +54,7 @@ struct MigrationStories {
     }
   }
 
+  /// Promises: H-56
   @Test("H-56: what a pull has told beside a pending entry is carried through a migration")
   func shadow() async throws {
     let pair = try Pair(schema: Self.first)
@@ -71,6 +74,7 @@ struct MigrationStories {
     #expect(try pair.a.record("Card", "M1")?["heading"] == "theirs")
   }
 
+  /// Promises: Scenario-21
   @Test("Records of a type this version does not know are kept, and appear when it learns it")
   func unknownTypes() async throws {
     let both = Schema(
@@ -112,6 +116,7 @@ struct MigrationStories {
     #expect(try await world.serverDigest().digest == old.store.digest().digest)
   }
 
+  /// Promises: Scenario-21
   @Test("Fields this version does not know survive its edits")
   func unknownFields() async throws {
     let old = Self.first

@@ -12,6 +12,7 @@ struct ReadingStories {
     try await device.store.fetch(Query<Note>().order(Ordering("id")), options: options).values
   }
 
+  /// Promises: H-12, S-79
   @Test(
     "H-12: a fetch at launch does not overwrite an edit made offline",
     arguments: ["clientWins", "serverModifiedWins"])
@@ -25,6 +26,7 @@ struct ReadingStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-13, C-5
   @Test("H-13: a fetch shows what was inserted offline, and the sync inserts it")
   func offlineInsert() async throws {
     let pair = try await Pair.sharing()
@@ -35,6 +37,7 @@ struct ReadingStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-14, S-10
   @Test("H-14: what was pending before a fetch is pending after it")
   func staysPending() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
@@ -46,6 +49,7 @@ struct ReadingStories {
     #expect(try pair.a.store.outbox() == before)
   }
 
+  /// Promises: H-16, S-18, X-12, N-14
   @Test("H-16: a fetch and a count bring back nothing that was deleted offline")
   func noResurrection() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
@@ -63,6 +67,7 @@ struct ReadingStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-17
   @Test("H-17: a limited fetch removes nothing from here")
   func limitedFetch() async throws {
     let ids = (1...20).map { $0 < 10 ? "T0\($0)" : "T\($0)" }
@@ -78,6 +83,7 @@ struct ReadingStories {
     #expect(try await all(pair.a, RequestOptions(fetchPolicy: .cacheOnly)).count == 20)
   }
 
+  /// Promises: H-18, S-10
   @Test("H-18: a record that no longer matches a query is not taken for deleted")
   func drift() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
@@ -93,6 +99,7 @@ struct ReadingStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-21, S-16
   @Test(
     "H-21: an error that is no lack of network is thrown and not answered from here",
     arguments: [500, 403, 401, 400])
@@ -105,6 +112,7 @@ struct ReadingStories {
     #expect(try pair.a.title() == "start")
   }
 
+  /// Promises: H-22, S-16, N-33, S-34
   @Test(
     "H-22: whatever keeps the answer away counts as no network", arguments: ["offline", "lost", "gateway"])
   func noNetwork(kind: String) async throws {

@@ -8,6 +8,7 @@ import Testing
 struct RelationStories {
   private func actions(_ report: SyncReport) -> [String] { report.synced.map { "\($0.record) \($0.action)" } }
 
+  /// Promises: H-57, C-20
   @Test("H-57: a child inserted before its parent is sent after it")
   func order() async throws {
     let pair = try Pair(schema: .family, rules: .family)
@@ -20,6 +21,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-57
   @Test("H-57: parents come first also where one request takes one operation")
   func orderOneByOne() async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.batchSize = 1 }
@@ -31,6 +33,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-57
   @Test("H-57: a long chain whose last link comes first in the order of ids is sent whole")
   func chain() async throws {
     let chain = Schema(types: [
@@ -50,6 +53,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-58
   @Test("H-58: two new records that refer to each other are made, one of them in two steps")
   func cycle() async throws {
     let pair = try Pair(schema: .family, rules: .family)
@@ -62,6 +66,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-59
   @Test(
     "H-59: what depends on a refused record is not sent and named as blocked, and goes when that is mended")
   func dependentFailure() async throws {
@@ -84,6 +89,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-60, X-15, S-52
   @Test("H-60: children that go with their parent are deleted before it, and cleared references are updates")
   func deleteOrder() async throws {
     let pair = try Pair(schema: .family, rules: .family)
@@ -103,6 +109,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-61, S-35
   @Test("H-61: an online save of a record edited offline sends both changes")
   func onlineSaveOfPending() async throws {
     let pair = try await Pair.sharing()
@@ -116,6 +123,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-62, S-84
   @Test("H-62: fields that were never set are not sent, a cleared one is null, an absent one stays")
   func nulls() async throws {
     let pair = try await Pair.sharing()
@@ -130,6 +138,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-63, X-16
   @Test("H-63: an edit of one field leaves the list of references alone, there and here")
   func lists() async throws {
     let pair = try Pair(schema: .family, rules: .family)
@@ -151,6 +160,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-64
   @Test(
     "H-64: ids with any characters are created, edited, purged and deleted",
     arguments: [
@@ -171,6 +181,7 @@ struct RelationStories {
     #expect(try await pair.world.serverRecords().isEmpty)
   }
 
+  /// Promises: H-67, Scenario-7
   @Test("H-67: edits of different fields by two offline devices are both kept under field merge")
   func differentFields() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -181,6 +192,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-67
   @Test("H-67: when the server wins the second device gets the first one's and its own in the report")
   func differentFieldsServerWins() async throws {
     let pair = try await Pair.sharing()
@@ -193,6 +205,7 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-69
   @Test("H-69: a sync with nothing new sends no operation and changes nothing")
   func idempotence() async throws {
     let pair = try await Pair.sharing()

@@ -8,6 +8,7 @@ import Testing
 struct VersionStories {
   private let online = RequestOptions(savePolicy: .networkThenCache)
 
+  /// Promises: H-1, S-62
   @Test("H-1: the base moves with the answers to own online saves, so a later offline edit is no conflict")
   func baseAfterOnlineSave() async throws {
     let calls = Calls()
@@ -22,6 +23,7 @@ struct VersionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-2, S-62, X-8
   @Test("H-2: the base moves with acknowledgements, so edits sync after sync are no conflict")
   func baseAfterAcknowledgement() async throws {
     let calls = Calls()
@@ -35,6 +37,7 @@ struct VersionStories {
     #expect(try await pair.serverTitle() == "d")
   }
 
+  /// Promises: H-3
   @Test("H-3: a restart between edit and sync keeps the base exact")
   func restart() async throws {
     let calls = Calls()
@@ -48,6 +51,7 @@ struct VersionStories {
     #expect(try await pair.server("T2") == nil)
   }
 
+  /// Promises: H-4, N-52, S-45
   @Test("H-4: a change at the same millisecond is a conflict all the same")
   func equalTimes() async throws {
     let pair = try await Pair.sharing()
@@ -62,6 +66,7 @@ struct VersionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-4
   @Test("H-4: under field merge both changes of the same millisecond are everywhere")
   func equalTimesMerged() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -74,6 +79,7 @@ struct VersionStories {
     #expect(try pair.b.note()?.note == "x")
   }
 
+  /// Promises: H-6
   @Test("H-6: the later edit wins though a clock is an hour wrong, ahead or behind", arguments: [1, -1])
   func skew(direction: Int64) async throws {
     let pair = try await Pair.sharing(policy: .lastModifiedWins, skew: direction * 3_600_000)
@@ -91,6 +97,7 @@ struct VersionStories {
     #expect(try await pair.serverTitle() == (direction > 0 ? "b" : "a"))
   }
 
+  /// Promises: H-8
   @Test("H-8: with edit times sent the later edit wins, without them the later sync does and is reported")
   func editTimes() async throws {
     for sends in [true, false] {
@@ -108,6 +115,7 @@ struct VersionStories {
     }
   }
 
+  /// Promises: H-10
   @Test("H-10: an own push does not hide what others changed before it")
   func pushHidesNothing() async throws {
     let pair = try await Pair.sharing()
@@ -121,6 +129,7 @@ struct VersionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-11, N-51, Scenario-18
   @Test("H-11: after the server went back in time its older state is taken, edited records by the policy")
   func restoredServer() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
@@ -140,6 +149,7 @@ struct VersionStories {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: H-11
   @Test("H-11: an edit that wins survives the server's going back in time")
   func restoredServerClientWins() async throws {
     let pair = try await Pair.sharing(policy: .clientWins)
