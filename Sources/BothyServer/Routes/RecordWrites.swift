@@ -20,14 +20,9 @@ extension ServerParts {
     }
     guard let live else { return try await create(call, input, preconditions) }
     guard preconditions.ifMatch != nil else { throw Self.preconditionRequired }
-    if let container = input.container, container != live.container {
-      var problem = ServerProblem(.unprocessableContent, "invalid", "A record stays in its container.")
-      problem.fields = [.init(field: "container", code: "readOnly", message: "It is '\(live.container)'.")]
-      throw problem
-    }
     var changes = input.fields
     for name in try live.fields.members().keys where changes[name] == nil { changes[name] = .null }
-    return try await update(call, live, changes, preconditions)
+    return try await update(call, live, changes, movedTo: input.container, preconditions)
   }
 
   func patchRecord(_ call: Call) async throws -> Answer {
@@ -78,14 +73,16 @@ extension ServerParts {
   }
 
   private func update(
-    _ call: Call, _ live: ServerRecord, _ changes: [String: JSONValue], _ preconditions: Preconditions
+    _ call: Call, _ live: ServerRecord, _ changes: [String: JSONValue], movedTo container: String? = nil,
+    _ preconditions: Preconditions
   ) async throws -> Answer {
     let operation = Operation(
-      id: "http", kind: .update, record: live.id, base: live.version, fields: changes)
+      id: "http", kind: .update, record: live.id, container: container, base: live.version, fields: changes)
     let (version, modified, stored) = try await perform(call, operation, preconditions)
     var record = live
     record.version = version
     record.modified = modified
+    record.container = container ?? live.container
     record.fields = FieldsDocument(try live.fields.members().merging(changes) { $1 })
     return Self.answer(stored ?? record)
   }

@@ -41,6 +41,16 @@ extension WriteTransaction {
     return try isOlder && evict(table, id: id)
   }
 
+  /// Sets the container of a row without touching its fields.
+  package func setContainer(_ container: String, _ table: TypeTable, id: String) throws {
+    let update = try PreparedStatement(
+      "UPDATE \(table.name) SET _container = ? WHERE _id = ?", in: database)
+    update.bind(container == table.schema.name ? nil : container, at: 1)
+    update.bind(id, at: 2)
+    try update.run()
+    touch(table, id)
+  }
+
   /// Sets the version of a row without touching its fields.
   package func setVersion(_ version: String, _ table: TypeTable, id: String) throws {
     let update = try statement(.setVersion, table)

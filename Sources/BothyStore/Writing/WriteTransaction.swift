@@ -42,10 +42,12 @@ public final class WriteTransaction: ReadTransaction {
     try update(table, id: entity.id, values: values.values)
   }
 
-  /// Inserts the record, or updates it if there is one with its id.
+  /// Inserts the record, or updates it if there is one with its id; one that is in another container than the one
+  /// given is moved there.
   public func save<E: Entity>(_ entity: E, in container: String? = nil) throws {
     if try exists(table(of: E.self), id: entity.id) {
       try update(entity)
+      if let container { try move(RecordID(type: E.typeName, id: entity.id), to: container) }
     } else {
       try insert(entity, in: container)
     }
@@ -103,6 +105,19 @@ public final class WriteTransaction: ReadTransaction {
     }
     try update(table, id: id.id, values: row.values)
     return Record(id: id.id, row, table)
+  }
+
+  /// Moves a record of a synced type to another container; false if it is there already. Its fields stay as they
+  /// are. Throws `.notFound`. Costs one row, read and written.
+  @discardableResult
+  public func move(_ id: RecordID, to container: String) throws -> Bool {
+    let table = try catalog.table(id.type)
+    guard let before = try row(table, id: id.id) else { throw Self.notFound(id) }
+    guard table.schema.isSynced, before.container ?? id.type != container else { return false }
+    try setContainer(container, table, id: id.id)
+    changed(.update, table, id.id, before: before)
+    try flushIfFull()
+    return true
   }
 
   private func insert(_ table: TypeTable, id: String, container: String?, values: [FieldValue]) throws {

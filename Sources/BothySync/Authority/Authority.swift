@@ -135,17 +135,56 @@ public struct Authority: Sendable {
       if isUsable { start = cursor.position } else { reset = true }
     }
     let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
-    let more = found.count > limit
-    let page = found.prefix(limit)
-    let position = more ? page.last?.position ?? start : ledger.head
+    var more = found.count > limit
+    var page = found.prefix(limit)
+    var position = more ? page.last?.position ?? start : ledger.head
+    var departures =
+      start == 0
+      ? []
+      : try ledger.departures(
+        after: start, upTo: position, from: pull.scope, for: principal.name, limit: limit + 1)
+    if departures.count > limit {
+      // As many as the limit, and the changes up to the last of them.
+      let last = departures[limit - 1].position
+      departures.removeAll { $0.position > last }
+      page = page.prefix { $0.position <= last }
+      position = last
+      more = true
+    }
     let changes = page.filter { entry in
       !(told.contains(entry.position) && !reset) && !(reset && entry.record.isDeleted)
         && rules.shows(entry.record, to: principal)
     }
+    departures.removeAll { told.contains($0.position) }
     return SyncResponse.Page(
       scope: pull.scope, changes: changes.map(\.record),
+      outOfScope: try gone(departures, from: pull.scope, principal, ledger),
       cursor: Cursor(epoch: ledger.epoch, position: position, scopeMark: mark).token, more: more, reset: reset
     )
+  }
+
+  /// The records among those that left which are not in the scope, or not in sight, now. Of one that was never in
+  /// the principal's sight nothing is told.
+  private func gone(
+    _ departures: [LedgerDeparture], from scope: PullScope, _ principal: Principal,
+    _ ledger: any LedgerSnapshot
+  ) throws -> [RecordID] {
+    guard !departures.isEmpty else { return [] }
+    let records = try ledger.records(departures.map(\.id))
+    var ids: [RecordID] = []
+    var seen: Set<RecordID> = []
+    for departure in departures where seen.insert(departure.id).inserted {
+      guard let record = records[departure.id]?.record else {
+        ids.append(departure.id)
+        continue
+      }
+      let isShown = rules.shows(record, to: principal)
+      let isThere = scope.contains(record.container) && isShown
+      let wasSeen =
+        isShown || record.isDeleted || departures.contains { $0.id == departure.id && $0.audience != nil }
+      if !isThere && wasSeen { ids.append(departure.id) }
+    }
+    return ids
   }
 }
 

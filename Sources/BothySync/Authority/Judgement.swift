@@ -63,10 +63,12 @@ package struct Judgement {
     fields.merge(operation.fields) { $1 }
     fields = fields.filter { !$0.value.isNull }
     let document = FieldsDocument(fields)
-    if document == record.fields { return .unchanged(record) }
+    let container = operation.container ?? record.container
+    if document == record.fields && container == record.container { return .unchanged(record) }
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     record.fields = document
+    record.container = container
     record.modified = time(operation)
     return .store(record, fieldsDiffer: false)
   }

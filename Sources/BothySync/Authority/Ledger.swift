@@ -31,6 +31,11 @@ public protocol LedgerSnapshot {
   func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord]
   /// The changes after `position` in `scope`, in position order, at most `limit`.
   func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord]
+  /// What left the containers of `scope` after `after` and not after `last`, in position order, at most `limit`: for
+  /// everybody who follows one of them, and for `principal` alone. Of the whole space nothing leaves for everybody.
+  func departures(after: Int64, upTo last: Int64, from scope: PullScope, for principal: String?, limit: Int)
+    throws
+    -> [LedgerDeparture]
   /// The remembered outcomes among these operations of a device.
   func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict]
   /// The live records that a query selects, in its order.
@@ -45,6 +50,7 @@ public protocol LedgerSnapshot {
 /// The same, with the right to write.
 public protocol LedgerTransaction: LedgerSnapshot {
   /// Stores records at the positions they carry, in place of what was there by the same id, and moves `head`.
+  /// Of those that leave a container, the departure is kept.
   func put(_ records: [LedgerRecord]) throws
   func remember(_ outcomes: [Outcome], device: String) throws
   /// Forgets the outcomes of a device's operations whose ids sort before `operation`.
@@ -55,9 +61,29 @@ public protocol LedgerTransaction: LedgerSnapshot {
 public struct LedgerRecord: Sendable, Hashable {
   public var position: Int64
   public var record: ServerRecord
+  /// The container that the record was in before this change, where it is another; told to the ledger, never by it.
+  public var leaves: String?
 
-  public init(position: Int64, record: ServerRecord) {
+  public init(position: Int64, record: ServerRecord, leaves: String? = nil) {
     self.position = position
     self.record = record
+    self.leaves = leaves
+  }
+}
+
+/// A record that left a container, or somebody's sight: devices that follow it there are told to let go of it.
+public struct LedgerDeparture: Sendable, Hashable {
+  public var position: Int64
+  public var id: RecordID
+  /// Where it was.
+  public var container: String
+  /// Who may not see it any more; nil when it is not there for anybody.
+  public var audience: String?
+
+  public init(position: Int64, id: RecordID, container: String, audience: String? = nil) {
+    self.position = position
+    self.id = id
+    self.container = container
+    self.audience = audience
   }
 }

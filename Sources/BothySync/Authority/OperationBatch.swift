@@ -8,6 +8,8 @@ struct OperationBatch {
   private var records: [RecordID: LedgerRecord]
   private var changed: [RecordID: Int] = [:]
   private var results: [LedgerRecord?] = []
+  /// Where records that were moved had been before the request.
+  private var origins: [RecordID: String] = [:]
   /// The operation of this request that failed to make a record, for those that refer to it.
   private var failures: [RecordID: String] = [:]
 
@@ -18,7 +20,13 @@ struct OperationBatch {
   }
 
   /// What to store: for each changed record its last state.
-  var written: [LedgerRecord] { results.compactMap { $0 } }
+  var written: [LedgerRecord] {
+    results.compactMap { result in
+      guard var entry = result else { return nil }
+      if let origin = origins[entry.record.id], origin != entry.record.container { entry.leaves = origin }
+      return entry
+    }
+  }
 
   mutating func apply(_ operation: Operation) throws -> Outcome.Verdict {
     if let missing = missingReference(operation) {
@@ -45,6 +53,9 @@ struct OperationBatch {
 
   private mutating func store(_ record: LedgerRecord) {
     let id = record.record.id
+    if let before = records[id]?.record.container, before != record.record.container, origins[id] == nil {
+      origins[id] = before
+    }
     if let earlier = changed[id] { results[earlier] = nil }
     changed[id] = results.count
     results.append(record)

@@ -68,6 +68,8 @@ public final class SQLiteLedger: Ledger {
         sql: "DELETE FROM record WHERE space = ? AND position <= ? AND deleted = 1",
         arguments: [space, position])
       try $0.execute(
+        sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
+      try $0.execute(
         sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [position, space])
     }
   }
@@ -93,6 +95,11 @@ public final class SQLiteLedger: Ledger {
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS record_id ON record (space, type, id);
         CREATE INDEX IF NOT EXISTS record_container ON record (space, container, position);
+        CREATE TABLE IF NOT EXISTS departure (
+          space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
+          container TEXT NOT NULL, audience TEXT NOT NULL,
+          PRIMARY KEY (space, position, type, id, container, audience)
+        ) STRICT, WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS operation (
           space TEXT NOT NULL, device TEXT NOT NULL, id TEXT NOT NULL, outcome TEXT NOT NULL,
           PRIMARY KEY (space, device, id)

@@ -72,6 +72,35 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return found
   }
 
+  func departures(
+    after position: Int64, upTo last: Int64, from scope: PullScope, for principal: String?, limit: Int
+  ) throws -> [LedgerDeparture] {
+    let everybody = scope == .space ? "0" : "audience = ''"
+    let select = try PreparedStatement(
+      """
+      SELECT position, type, id, container, audience FROM departure
+      WHERE space = ?1 AND position > ?2 AND position <= ?4 AND \(Self.filter(scope))
+        AND (\(everybody) OR audience = ?5) ORDER BY position LIMIT ?6
+      """, in: database)
+    select.bind(space, at: 1)
+    select.bind(position, at: 2)
+    select.bind(scope.container, at: 3)
+    select.bind(last, at: 4)
+    select.bind(principal, at: 5)
+    select.bind(Int64(limit), at: 6)
+    defer { select.reset() }
+    var found: [LedgerDeparture] = []
+    while try select.step() {
+      let audience = select.text(at: 4) ?? ""
+      found.append(
+        LedgerDeparture(
+          position: select.int(at: 0),
+          id: RecordID(type: select.text(at: 1) ?? "", id: select.text(at: 2) ?? ""),
+          container: select.text(at: 3) ?? "", audience: audience.isEmpty ? nil : audience))
+    }
+    return found
+  }
+
   func position(of scope: PullScope) throws -> Int64 {
     let select = try PreparedStatement(
       "SELECT max(position) FROM record WHERE space = ?1 AND \(Self.filter(scope))", in: database)
@@ -160,11 +189,30 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       insert.bind(utf8: record.fields.bytes, at: 9)
       try insert.run()
     }
+    try keep(
+      records.compactMap { entry in
+        entry.leaves.map { LedgerDeparture(position: entry.position, id: entry.record.id, container: $0) }
+      })
     head = max(head, last)
     let update = try PreparedStatement("UPDATE space SET head = ? WHERE name = ?", in: database)
     update.bind(head, at: 1)
     update.bind(space, at: 2)
     try update.run()
+  }
+
+  private func keep(_ departures: [LedgerDeparture]) throws {
+    guard !departures.isEmpty else { return }
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO departure VALUES (?, ?, ?, ?, ?, ?)", in: database)
+    insert.bind(space, at: 1)
+    for departure in departures {
+      insert.bind(departure.position, at: 2)
+      insert.bind(departure.id.type, at: 3)
+      insert.bind(departure.id.id, at: 4)
+      insert.bind(departure.container, at: 5)
+      insert.bind(departure.audience ?? "", at: 6)
+      try insert.run()
+    }
   }
 
   func remember(_ outcomes: [Outcome], device: String) throws {

@@ -109,7 +109,8 @@ struct DirectWrite: Sendable {
     return Draft(
       operation: Operation(
         id: pass.configuration.makeOperationID(), kind: entry.kind, record: change.id,
-        container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields),
+        container: entry.kind == .insert ? container : entry.destination(container),
+        base: entry.base?.version, fields: fields),
       base: entry.base)
   }
 
@@ -147,7 +148,7 @@ struct DirectWrite: Sendable {
       for (name, value) in operation.fields where record == nil { members[name] = value.isNull ? nil : value }
       var repaired = false
       let row = try table.row(
-        FieldsDocument(members), container: existing?.container ?? operation.container ?? change.id.type,
+        FieldsDocument(members), container: operation.container ?? existing?.container ?? change.id.type,
         version: version, repaired: &repaired)
       try Outbox.remove(change.id, in: transaction)
       try transaction.put(table, id: change.id.id, row)
@@ -181,7 +182,9 @@ struct DirectWrite: Sendable {
           repaired: &repaired))
     }
     try Outbox.reopen(
-      entry.record, base: OutboxEntry.Base(version: version, fields: fields),
+      entry.record,
+      base: OutboxEntry.Base(
+        version: version, fields: fields, container: record?.container ?? operation.container),
       kind: isDeletion ? .delete : .update,
       in: transaction)
   }

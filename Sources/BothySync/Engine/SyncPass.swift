@@ -149,11 +149,17 @@ struct SyncPass: Sendable {
   }
 
   private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
-    if let server = context.serverFields, let base = context.base, server == base { return .success(.client) }
+    if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
+      return .success(.client)
+    }
     // Both deleted it, or both made the same of it: there is nothing to ask about.
     if context.operation == .delete && context.serverFields == nil { return .success(.server) }
     let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
-    if !counts, let client = context.client, client == context.serverFields { return .success(.server) }
+    if !counts, let client = context.client, client == context.serverFields,
+      context.container == context.server?.container
+    {
+      return .success(.server)
+    }
     switch configuration.mergePolicies.policy(for: context.operation, type: context.record.type).decide {
     case .pure(let decide): return .success(decide(context))
     case .custom(let decide):
@@ -172,7 +178,8 @@ struct SyncPass: Sendable {
       base: try entry.base.map { try $0.fields.members() }, server: current,
       serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
       edited: entry.edited,
-      schema: table.schema)
+      schema: table.schema, container: row.map { $0.container ?? id.type },
+      baseContainer: entry.container ?? id.type)
     return (context, entry.revision)
   }
 

@@ -13,7 +13,7 @@ extension SyncedStore {
   ) async throws -> SaveReceipt {
     var record = Record(entity)
     record.container = container ?? E.typeName
-    let change = LocalChange.save(record)
+    let change = LocalChange.save(record, in: container)
     switch try policy(options, E.typeName) {
     case .cacheThenNetwork, .cacheOnly:
       try await store.write { transaction in
@@ -29,7 +29,17 @@ extension SyncedStore {
   /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given.
   @discardableResult
   public func save(_ record: Record, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
-    try await perform(.save(record), options)
+    try await perform(.save(record, in: nil), options)
+  }
+
+  /// Moves a record to another container, by the save policy. A device that follows only the container it was in
+  /// loses it with its next pull; so does this one once the server has acknowledged the move, if it follows
+  /// containers and not that one. Throws `StoreError` `.notFound`.
+  @discardableResult
+  public func move(
+    _ id: RecordID, to container: String, options: RequestOptions = RequestOptions()
+  ) async throws -> SaveReceipt {
+    try await perform(.move(id, to: container), options)
   }
 
   /// Deletes a record; where there is none here, nothing is sent.
@@ -117,24 +127,28 @@ extension SyncedStore {
 
 /// One change that the app asks for.
 enum LocalChange: Sendable {
-  case save(Record)
+  /// A record that is there already is moved to the container, if one is given.
+  case save(Record, in: String?)
+  case move(RecordID, to: String)
   case delete(RecordID)
 
   var id: RecordID {
     switch self {
-    case .save(let record): record.recordID
-    case .delete(let id): id
+    case .save(let record, _): record.recordID
+    case .delete(let id), .move(let id, _): id
     }
   }
 
   func apply(in transaction: WriteTransaction) throws {
     switch self {
-    case .save(let record):
+    case .save(let record, let container):
       if try transaction.exists(record.recordID) {
         try transaction.update(record.recordID, fields: record.fields)
+        if let container { try transaction.move(record.recordID, to: container) }
       } else {
         try transaction.insert(record)
       }
+    case .move(let id, let container): try transaction.move(id, to: container)
     case .delete(let id): try transaction.delete(id)
     }
   }

@@ -56,6 +56,16 @@ public struct MergeContext: Sendable {
   public var edited: Int64
   /// The declared type, where this schema knows it.
   public var schema: TypeSchema?
+  /// The container that the record is in here; nil when it was deleted here.
+  public var container: String?
+  /// The container that the server last told of.
+  var baseContainer: String
+
+  /// Whether the record was moved here and on the server, to different containers.
+  var isMovedByBoth: Bool {
+    guard let here = container, let there = server?.container, here != there else { return false }
+    return here != baseContainer && there != baseContainer
+  }
 }
 
 /// What a merge policy decides.

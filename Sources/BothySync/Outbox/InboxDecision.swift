@@ -52,17 +52,16 @@ enum InboxDecision {
     let current: ServerRecord? =
       entry.shadow
       ?? entry.base.map {
-        ServerRecord(id: entry.record, version: $0.version, modified: 0, fields: $0.fields)
+        ServerRecord(
+          id: entry.record, container: entry.container, version: $0.version, modified: 0, fields: $0.fields)
       }
-    guard let current, !current.isDeleted else {
+    guard let current, !current.isDeleted, !entry.isLeaving else {
       try transaction.evict(table, id: entry.record.id)
       return
     }
-    let container = try entry.shadow?.container ?? transaction.row(table, id: entry.record.id)?.container
     var repaired = false
     let row = try table.row(
-      current.fields, container: container ?? entry.record.type, version: current.version, repaired: &repaired
-    )
+      current.fields, container: current.container, version: current.version, repaired: &repaired)
     try transaction.replace(table, id: entry.record.id, row)
   }
 }

@@ -3,7 +3,8 @@ import BothyStore
 /// Reading entries.
 extension Outbox {
   private static let columns = """
-    type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason
+    type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
+    container, leaving
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -38,12 +39,14 @@ extension Outbox {
       record: RecordID(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? ""),
       kind: Operation.Kind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
       base: row.text(at: 8).map {
-        OutboxEntry.Base(version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)))
+        OutboxEntry.Base(
+          version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13))
       },
       state: OutboxEntry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
       retryAt: row.int(at: 7), reason: try row.text(at: 12).map(Rejection.init(json:)),
       operationID: row.text(at: 10),
-      shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } })
+      shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
+      container: row.text(at: 13), isLeaving: row.int(at: 14) != 0)
   }
 
   /// Which of these records have pending work.

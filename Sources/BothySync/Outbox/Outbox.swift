@@ -43,6 +43,7 @@ struct Outbox: ChangeRecorder {
       }
     let mark = try Self.mark(id, in: transaction)
     let last = kind == .delete ? change.before.map { table.document($0) } : nil
+    let container = kind == .delete ? change.before?.container : nil
     switch Collapse(mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
     {
     case .begin(let kind): try begin(kind, id, change.before, last, table, now, transaction)
@@ -50,7 +51,8 @@ struct Outbox: ChangeRecorder {
       let update = try PreparedStatement(
         """
         UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, attempts = 0,
-          retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END
+          retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END,
+          container = CASE WHEN base_version IS NULL THEN ?6 ELSE container END
         WHERE type = ?1 AND id = ?2
         """, in: transaction.database)
       update.bind(id.type, at: 1)
@@ -58,6 +60,7 @@ struct Outbox: ChangeRecorder {
       update.bind(kind.number, at: 3)
       update.bind(now, at: 4)
       if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+      update.bind(container, at: 6)
       try update.run()
     case .annihilate: try Self.drop(id, in: transaction)
     }
@@ -76,7 +79,7 @@ struct Outbox: ChangeRecorder {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?)
+        last, container) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
@@ -89,6 +92,7 @@ struct Outbox: ChangeRecorder {
       insert.bind(String?.none, at: 6)
     }
     if let last { insert.bind(utf8: last.bytes, at: 7) } else { insert.bind(String?.none, at: 7) }
+    insert.bind(before?.container, at: 8)
     try insert.run()
   }
 
@@ -147,10 +151,21 @@ extension Outbox {
     var writer = JSONWriter()
     shadow.write(to: &writer)
     let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database
+    )
     update.bind(shadow.id.type, at: 1)
     update.bind(shadow.id.id, at: 2)
     update.bind(utf8: writer.bytes, at: 3)
+    try update.run()
+  }
+
+  /// Notes whether the record has left what this device follows.
+  static func leave(_ id: RecordID, isLeaving: Bool = true, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET leaving = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(isLeaving ? 1 : 0, at: 3)
     try update.run()
   }
 
@@ -176,13 +191,14 @@ extension Outbox {
     let update = try PreparedStatement(
       """
       UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, shadow = NULL, kind = ?3,
-        base_version = ?4, base = ?5 WHERE type = ?1 AND id = ?2
+        base_version = ?4, base = ?5, container = coalesce(?6, container) WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)
     update.bind(kind.number, at: 3)
     update.bind(base?.version, at: 4)
     if let base { update.bind(utf8: base.fields.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+    update.bind(base?.container, at: 6)
     try update.run()
     // The row carries the version too, for the day the entry is gone.
     if let base, kind != .delete {

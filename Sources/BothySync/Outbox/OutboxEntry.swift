@@ -21,15 +21,32 @@ public struct OutboxEntry: Sendable, Hashable {
   public var operationID: String?
   /// What the server has now, where a pull has told of a version newer than the base.
   public var shadow: ServerRecord?
+  /// The container that the server has the record in; nil for the type's own, and where it has none.
+  public var container: String?
+  /// Whether the record has left what this device follows: it goes from here once nothing of it is pending.
+  public var isLeaving: Bool
 
   public struct Base: Sendable, Hashable {
     public var version: String
     public var fields: FieldsDocument
+    /// The container; nil when it is the one that the entry says.
+    public var container: String?
 
-    public init(version: String, fields: FieldsDocument) {
+    public init(version: String, fields: FieldsDocument, container: String? = nil) {
       self.version = version
       self.fields = fields
+      self.container = container
     }
+
+    init(_ record: ServerRecord) {
+      self.init(version: record.version, fields: record.fields, container: record.container)
+    }
+  }
+
+  /// Where the record was moved here, if `container` (nil: the type's own) is another than the server's.
+  func destination(_ container: String?) -> String? {
+    let own = container ?? record.type
+    return base != nil && own != self.container ?? record.type ? own : nil
   }
 
   public enum State: Int, Sendable, Hashable, CaseIterable {

@@ -119,7 +119,7 @@ struct PushBatchBuilder {
     var fields =
       entry.base == nil
       ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
-    if fields.isEmpty && entry.kind == .update {
+    if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil {
       // Deleted and made again just as the server has it: the new row does not know its version yet.
       if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
       try Outbox.drop(entry.record, in: transaction)
@@ -182,7 +182,9 @@ struct PushBatchBuilder {
   ) throws {
     let operation = Operation(
       id: makeID(), kind: entry.kind, record: entry.record,
-      container: entry.kind == .insert ? container : nil, base: entry.base?.version, fields: fields,
+      container: entry.kind == .insert
+        ? container : entry.kind == .update ? entry.destination(container) : nil, base: entry.base?.version,
+      fields: fields,
       modified: sendsTimes ? entry.edited : nil)
     try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent

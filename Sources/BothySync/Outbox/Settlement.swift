@@ -30,6 +30,27 @@ struct Settlement {
     case .rejected(let rejection): try reject(item, entry, table, rejection)
     case .waiting: try reopen(id, base: entry.base, kind: entry.kind)
     }
+    if try entry.isLeaving || isMovedAway(item.operation, entry) { try letGo(id, table) }
+  }
+
+  // MARK: what this device does not follow
+
+  /// Whether an operation moves the record out of all that is followed here.
+  private func isMovedAway(_ operation: Operation, _ entry: OutboxEntry) throws -> Bool {
+    guard operation.kind == .update, let container = operation.container else { return false }
+    let scopes = try PullState.scopes(in: transaction)
+    return scopes.contains { $0.contains(entry.container ?? entry.record.type) }
+      && !scopes.contains { $0.contains(container) }
+  }
+
+  /// Removes the record unless something of it is still pending: then it goes when that is settled.
+  private func letGo(_ id: RecordID, _ table: TypeTable) throws {
+    guard let left = try Outbox.entry(id, in: transaction) else {
+      try transaction.evict(table, id: id.id)
+      return
+    }
+    let isMoved = try transaction.row(table, id: id.id).map { left.destination($0.container) != nil } ?? false
+    if !isMoved { try Outbox.leave(id, in: transaction) }
   }
 
   // MARK: applied
@@ -60,7 +81,9 @@ struct Settlement {
     } else {
       let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
       try reopen(
-        id, base: OutboxEntry.Base(version: version, fields: fields),
+        id,
+        base: OutboxEntry.Base(
+          version: version, fields: fields, container: record?.container ?? item.operation.container),
         kind: entry.kind == .delete ? .delete : .update)
     }
     if let newer { try Outbox.keep(shadow: newer, in: transaction) }
@@ -86,7 +109,8 @@ struct Settlement {
       return try Outbox.remove(id, in: transaction)
     }
     if let live, entry.kind != .delete, let row = try transaction.row(table, id: id.id),
-      table.document(row) == live.fields, try !Self.countsUp(row, entry.base, table)
+      table.document(row) == live.fields, row.container ?? id.type == live.container,
+      try !Self.countsUp(row, entry.base, table)
     {
       try Outbox.remove(id, in: transaction)
       return try put(live)
@@ -105,7 +129,7 @@ struct Settlement {
         id, entry, Rejection(code: "mergeFailed", message: "The merge policy failed: \(error)"),
         state: .pending)
     case .success(.server): try takeServer(entry, table, live, current)
-    case .success(.client): try takeClient(entry, live)
+    case .success(.client): try takeClient(entry, table, live)
     case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
     }
   }
@@ -136,8 +160,14 @@ struct Settlement {
   }
 
   /// The local state stays pending, now against what the server has.
-  private mutating func takeClient(_ entry: OutboxEntry, _ live: ServerRecord?) throws {
-    let base = live.map { OutboxEntry.Base(version: $0.version, fields: $0.fields) }
+  private mutating func takeClient(_ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?) throws {
+    let base = live.map { OutboxEntry.Base($0) }
+    if let live, let row = try transaction.row(table, id: entry.record.id),
+      entry.base != nil && entry.destination(row.container) == nil
+    {
+      // It was not moved here: where it is, is for the server to say.
+      try transaction.setContainer(live.container, table, id: entry.record.id)
+    }
     let kind: Operation.Kind = entry.kind == .delete ? .delete : base == nil ? .insert : .update
     try reopen(entry.record, base: base, kind: kind)
   }
@@ -151,18 +181,20 @@ struct Settlement {
     if let before, try Self.losesEdit(table.document(before), entry.base, document) {
       report.overwritten.append(Overwritten(record: id, fields: table.document(before)))
     }
-    if let live, live.fields == document {
+    let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
+    let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
+    let container = moved ?? live?.container ?? before?.container ?? id.type
+    if let live, live.fields == document && container == live.container {
       try Outbox.remove(id, in: transaction)
       try put(live)
       return report.note(id, .updatedCache)
     }
     var repaired = false
     let row = try table.row(
-      document, container: live?.container ?? before?.container ?? id.type, version: live?.version,
-      repaired: &repaired)
+      document, container: container, version: live?.version, repaired: &repaired)
     try transaction.replace(table, id: id.id, row)
     try reopen(
-      id, base: live.map { OutboxEntry.Base(version: $0.version, fields: $0.fields) },
+      id, base: live.map { OutboxEntry.Base($0) },
       kind: live == nil ? .insert : .update)
   }
 

@@ -55,7 +55,7 @@ struct PullApplication {
 
   private mutating func apply(_ page: SyncResponse.Page) throws {
     for change in page.changes { try apply(change) }
-    for id in page.outOfScope { try leave(id) }
+    for id in page.outOfScope { try leave(id, page.scope) }
   }
 
   /// Applies one change of the server's, unless the record has pending work or a newer version is here.
@@ -76,17 +76,31 @@ struct PullApplication {
   }
 
   private func shadow(_ change: ServerRecord, _ entry: OutboxEntry) throws {
+    if entry.isLeaving,
+      try PullState.scopes(in: transaction).contains(where: { $0.contains(change.container) })
+    {
+      // It is back.
+      try Outbox.leave(change.id, isLeaving: false, in: transaction)
+    }
     if !isRebasing, let base = entry.base, !change.version.isNewer(than: base.version) { return }
     if !isRebasing, let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
     try Outbox.keep(shadow: change, in: transaction)
   }
 
-  /// The record left the scope or may not be seen any more: gone from here, unless it has pending work.
-  private func leave(_ id: RecordID) throws {
+  /// The record left the scope or may not be seen any more: gone from here, once nothing of it is pending. One that
+  /// another scope has brought where it is now stays.
+  private mutating func leave(_ id: RecordID, _ scope: PullScope) throws {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
-      return try UnknownTypes.remove(id, in: transaction)
+      return try UnknownTypes.remove(id, from: scope, in: transaction)
     }
-    if try pending(id) == nil { try transaction.evict(table, id: id.id) }
+    if let entry = try pending(id) {
+      if scope.contains(entry.container ?? id.type) { try Outbox.leave(id, in: transaction) }
+      return
+    }
+    guard let row = try transaction.row(table, id: id.id), scope.contains(row.container ?? id.type) else {
+      return
+    }
+    if try transaction.evict(table, id: id.id) { pulled += 1 }
   }
 
   private func keepUnknown(_ change: ServerRecord) throws {

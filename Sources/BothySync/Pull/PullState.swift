@@ -33,6 +33,11 @@ struct PullState: Sendable, Hashable {
   }
 
   static func all(in transaction: ReadTransaction) throws -> [PullState] {
+    try scopes(in: transaction).map { try load($0, in: transaction) }
+  }
+
+  /// The scopes that are followed: those that a pull has begun of.
+  static func scopes(in transaction: ReadTransaction) throws -> [PullScope] {
     let select = try PreparedStatement(
       "SELECT container, children FROM bothy_cursor ORDER BY container, children", in: transaction.database)
     var scopes: [PullScope] = []
@@ -40,7 +45,7 @@ struct PullState: Sendable, Hashable {
       scopes.append(PullScope(container: select.text(at: 0) ?? "", includesChildren: select.int(at: 1) != 0))
     }
     select.reset()
-    return try scopes.map { try load($0, in: transaction) }
+    return scopes
   }
 
   func save(in transaction: WriteTransaction) throws {

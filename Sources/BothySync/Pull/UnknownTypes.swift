@@ -24,6 +24,17 @@ enum UnknownTypes {
     try delete.run()
   }
 
+  /// Forgets a record that left a scope, unless another scope has brought it since.
+  static func remove(_ id: RecordID, from scope: PullScope, in transaction: WriteTransaction) throws {
+    let select = try PreparedStatement(
+      "SELECT record FROM bothy_unknown WHERE type = ? AND id = ?", in: transaction.database)
+    select.bind(id.type, at: 1)
+    select.bind(id.id, at: 2)
+    let found = try select.step() ? try record(select.bytes(at: 0)) : nil
+    select.reset()
+    if let found, scope.contains(found.container) { try remove(id, in: transaction) }
+  }
+
   /// Moves the records whose type is declared now. Costs one look-up when there are none.
   static func adopt(in transaction: WriteTransaction) throws {
     let types = try PreparedStatement("SELECT DISTINCT type FROM bothy_unknown", in: transaction.database)

@@ -79,6 +79,21 @@ struct LedgerConformance: Sendable {
       }
       #expect(found == [["b", "c"], ["a", "d"], ["a", "b", "d"]])
     },
+    Check("A record that leaves a container is found among its departures, with its last position") {
+      ledger in
+      var moved = entry(2, "a", in: "x")
+      moved.leaves = "x/y"
+      let entries = [entry(1, "a", in: "x/y"), moved]
+      for entry in entries { try await ledger.write(space: "s") { try $0.put([entry]) } }
+      let found = try await ledger.read(space: "s") { ledger in
+        try [
+          (0, PullScope(container: "x/y")), (0, PullScope(container: "x", includesChildren: true)),
+          (0, PullScope(container: "x")), (2, PullScope(container: "x/y")), (0, .space),
+        ].map { try ledger.departures(after: $0.0, upTo: 9, from: $0.1, for: "ann", limit: 5) }
+      }
+      let departure = LedgerDeparture(position: 2, id: .note("a"), container: "x/y")
+      #expect(found == [[departure], [departure], [], [], []])
+    },
     Check("The position of a scope is that of its last change") { ledger in
       try await ledger.write(space: "s") { try $0.put([entry(1, "a", in: "x"), entry(2, "b", in: "y")]) }
       let positions = try await ledger.read(space: "s") { ledger in
