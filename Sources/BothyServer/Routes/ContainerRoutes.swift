@@ -34,7 +34,7 @@ extension ServerParts {
   /// The validator is read before the records, so a change in between makes it too old, never too new.
   private func listing(_ call: Call, _ scope: PullScope) async throws -> Answer {
     let preconditions = try Preconditions(call.headers)
-    let validator = try await authority.validator(space: call.space, scope)
+    let validator = try await authority.validator(space: call.space, principal: call.principal, scope)
     let headers: HTTPFields = [.eTag: "W/\"\(validator)\""]
     guard preconditions.noneMatches(validator) else { return Answer(.notModified, headers: headers) }
     let containers = try await authority.containers(space: call.space, principal: call.principal, scope)

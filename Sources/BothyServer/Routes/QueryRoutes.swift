@@ -43,6 +43,7 @@ extension ServerParts {
 
   private func queryDocument(_ call: Call) throws -> RecordQuery {
     let document = try call.parseBody { try JSONValue(parsing: $0) }
-    return try RecordQuery(json: document, schema: authority.rules.schema)
+    let type = document["type"]?.stringValue ?? ""
+    return try RecordQuery(json: document, schema: authority.rules.schema(for: type))
   }
 }

@@ -137,8 +137,10 @@ extension Permissions {
       case "read": read = access
       case "update": update = access
       case "delete": delete = access
+      case "share": share = access
       default:
-        throw .invalidSchema("\(type) has permissions for '\(action)'. Known: create, read, update, delete.")
+        throw .invalidSchema(
+          "\(type) has permissions for '\(action)'. Known: create, read, update, delete, share.")
       }
     }
   }
@@ -146,7 +148,7 @@ extension Permissions {
   fileprivate var json: JSONValue {
     [
       "create": .string(create.rawValue), "read": .string(read.rawValue), "update": .string(update.rawValue),
-      "delete": .string(delete.rawValue),
+      "delete": .string(delete.rawValue), "share": .string(share.rawValue),
     ]
   }
 }

@@ -38,21 +38,32 @@ public struct TypeSchema: Sendable, Hashable {
 /// Who may do what with the records of a type, on the server.
 public struct Permissions: Sendable, Hashable {
   public enum Access: String, Sendable, Hashable, CaseIterable {
-    case anyone, authenticated, owner, shared, nobody
+    /// Whoever may enter the space.
+    case anyone
+    /// Whoever has a name.
+    case authenticated
+    /// The principal that made the record.
+    case owner
+    /// The owner and those whom the record is shared with.
+    case shared
+    case nobody
   }
 
   public var create: Access
   public var read: Access
   public var update: Access
   public var delete: Access
+  /// Who may let others in and shut them out.
+  public var share: Access
 
   public init(
     create: Access = .authenticated, read: Access = .authenticated, update: Access = .authenticated,
-    delete: Access = .authenticated
+    delete: Access = .authenticated, share: Access = .owner
   ) {
     self.create = create
     self.read = read
     self.update = update
     self.delete = delete
+    self.share = share
   }
 }

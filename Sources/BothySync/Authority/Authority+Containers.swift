@@ -22,9 +22,10 @@ extension Authority {
     -> [ContainerSummary]
   {
     try await ledger.read(space: space) { ledger in
+      let viewer = try viewer(principal, in: ledger)
       var summaries: [String: ContainerSummary] = [:]
       try ledger.forEachRecord(in: scope) { entry in
-        guard rules.shows(entry.record, to: principal) else { return }
+        guard rules.shows(entry.record, to: viewer) else { return }
         let name = entry.record.container
         var summary = summaries[name] ?? ContainerSummary(container: name, count: 0, position: 0)
         summary.count += 1

@@ -4,9 +4,11 @@ public import BothyStore
 extension Authority {
   /// The record, a tombstone, or nil when there is none that the principal may see.
   public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
-    let found = try await ledger.read(space: space) { try $0.records([id])[id]?.record }
-    guard let found, rules.shows(found, to: principal) else { return nil }
-    return found
+    try await ledger.read(space: space) { ledger in
+      let found = try ledger.records([id])[id]?.record
+      guard let found, rules.shows(found, to: try viewer(principal, in: ledger)) else { return nil }
+      return found
+    }
   }
 
   /// Applies one operation with no device and no memory of its id: a person's request.
@@ -15,12 +17,9 @@ extension Authority {
   {
     let now = now()
     return try await ledger.write(space: space) { ledger in
-      var batch = OperationBatch(
-        judgement: Judgement(rules: rules, principal: principal, now: now), head: ledger.head,
-        records: try ledger.records(
-          [operation.record] + rules.references(in: operation.fields, of: operation.record.type)))
+      var batch = try batch(of: [operation], principal, now, ledger)
       let verdict = try batch.apply(operation)
-      try ledger.put(batch.written)
+      try store(batch, in: ledger)
       return verdict
     }
   }
@@ -40,13 +39,16 @@ extension Authority {
     selected.offset = isRestricted ? 0 : query.offset
     let final = selected
     let found = try await ledger.read(space: space) { ledger in
-      try ledger.query(final, schema: rules.schema).map(\.record).filter { rules.shows($0, to: principal) }
+      let viewer = try viewer(principal, in: ledger)
+      return try ledger.query(final, schema: rules.schema(for: final.type)).map(\.record).filter {
+        rules.shows($0, to: viewer)
+      }
     }
     return isRestricted ? Array(found.dropFirst(query.offset).prefix(limit)) : found
   }
 
   private func readersDiffer(of type: String) -> Bool {
-    guard let access = rules.schema?[type]?.permissions?.read else { return false }
+    guard let access = rules.declared(type)?.permissions?.read else { return false }
     return access != .anyone && access != .authenticated
   }
 
@@ -57,27 +59,37 @@ extension Authority {
       all.limit = nil
       let final = all
       return try await ledger.read(space: space) { ledger in
-        try ledger.query(final, schema: rules.schema).count { rules.shows($0.record, to: principal) }
+        let viewer = try viewer(principal, in: ledger)
+        return try ledger.query(final, schema: rules.schema(for: final.type)).count {
+          rules.shows($0.record, to: viewer)
+        }
       }
     }
-    guard rules.allows(.read, query.type, principal, owner: nil) else { return 0 }
+    guard rules.allows(.read, query.type, Viewer(principal: principal), owner: nil) else { return 0 }
     return try await ledger.read(space: space) { try $0.count(query, schema: rules.schema) }
   }
 
   /// The digest of the records of a scope that the principal may see. Reads all of them.
   public func digest(space: String, principal: Principal, _ scope: PullScope) async throws -> ScopeDigest {
     try await ledger.read(space: space) { ledger in
+      let viewer = try viewer(principal, in: ledger)
       var sum = DigestSum()
       try ledger.forEachRecord(in: scope) { entry in
-        guard rules.shows(entry.record, to: principal) else { return }
+        guard rules.shows(entry.record, to: viewer) else { return }
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
       }
       return sum.digest(of: scope, position: ledger.head)
     }
   }
 
-  /// A text that changes whenever a record of the scope does: for `ETag` and 304.
-  public func validator(space: String, _ scope: PullScope) async throws -> String {
-    try await ledger.read(space: space) { "\($0.epoch).\(try $0.position(of: scope))" }
+  /// A text that changes whenever a record of the scope does, or may be seen by the principal or no more: for
+  /// `ETag` and 304.
+  public func validator(space: String, principal: Principal, _ scope: PullScope) async throws -> String {
+    try await ledger.read(space: space) { ledger in
+      let position = try ledger.position(of: scope)
+      guard rules.usesSharing, let name = principal.name else { return "\(ledger.epoch).\(position)" }
+      let notices = try ledger.notices(for: name, after: position, limit: nil)
+      return "\(ledger.epoch).\(notices.last?.position ?? position)"
+    }
   }
 }

@@ -76,10 +76,7 @@ public struct Authority: Sendable {
     told: inout Set<Int64>
   ) throws -> [Outcome] {
     let known = try ledger.outcomes(device: request.device, operations: request.operations.map(\.id))
-    let fresh = request.operations.filter { known[$0.id] == nil }
-    var batch = OperationBatch(
-      judgement: Judgement(rules: rules, principal: principal, now: now), head: ledger.head,
-      records: try ledger.records(fresh.map(\.record) + batchReferences(fresh)))
+    var batch = try batch(of: request.operations.filter { known[$0.id] == nil }, principal, now, ledger)
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(request.operations.count)
     for operation in request.operations {
@@ -89,15 +86,39 @@ public struct Authority: Sendable {
         outcomes.append(Outcome(operation: operation.id, try batch.apply(operation)))
       }
     }
-    try ledger.put(batch.written)
+    try store(batch, in: ledger)
     try ledger.remember(outcomes.filter { known[$0.operation] == nil && $0.isFinal }, device: request.device)
     told.formUnion(batch.written.map(\.position))
     return outcomes
   }
 
-  private func batchReferences(_ operations: [Operation]) -> [RecordID] {
-    guard rules.checksReferences else { return [] }
-    return operations.flatMap { rules.references(in: $0.fields, of: $0.record.type) }
+  /// A batch that knows all records that the operations may need.
+  func batch(
+    of operations: [Operation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerSnapshot
+  ) throws -> OperationBatch {
+    var needed = operations.map(\.record)
+    for operation in operations {
+      if rules.checksReferences {
+        needed += rules.references(in: operation.fields, of: operation.record.type)
+      }
+      if let sharing = operation.sharing { needed += sharing.add.lists.map(PrincipalList.recordID) }
+    }
+    let lists = try viewer(principal, in: ledger).lists
+    return OperationBatch(
+      judgement: Judgement(rules: rules, principal: principal, lists: lists, now: now), head: ledger.head,
+      records: try ledger.records(needed))
+  }
+
+  func store(_ batch: OperationBatch, in ledger: any LedgerTransaction) throws {
+    try ledger.put(batch.written)
+    var sight = SightChange(rules, ledger)
+    try sight.follow(batch.changes)
+  }
+
+  /// Who asks; the lists are looked up only where something depends on them.
+  func viewer(_ principal: Principal, in ledger: any LedgerSnapshot) throws -> Viewer {
+    guard rules.usesSharing, let name = principal.name else { return Viewer(principal: principal) }
+    return Viewer(principal: principal, lists: try ledger.lists(of: name))
   }
 
   private static func repeated(_ verdict: Outcome.Verdict, _ told: inout Set<Int64>) -> Outcome.Verdict {
@@ -111,19 +132,20 @@ public struct Authority: Sendable {
   private func pages(
     _ request: SyncRequest, _ principal: Principal, _ ledger: any LedgerSnapshot, leavingOut told: Set<Int64>
   ) throws -> [SyncResponse.Page] {
+    let viewer = try viewer(principal, in: ledger)
     var left = max(1, min(request.limit, rules.pageLimit))
     return try request.pulls.map { pull in
-      let page = try page(pull, principal, ledger, limit: left, leavingOut: told)
-      left = max(1, left - page.changes.count)
+      let page = try page(pull, viewer, ledger, limit: left, leavingOut: told)
+      left = max(1, left - page.changes.count - page.outOfScope.count)
       return page
     }
   }
 
   private func page(
-    _ pull: SyncRequest.Pull, _ principal: Principal, _ ledger: any LedgerSnapshot, limit: Int,
+    _ pull: SyncRequest.Pull, _ viewer: Viewer, _ ledger: any LedgerSnapshot, limit: Int,
     leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
-    let mark = Cursor.mark(pull.scope, principal, rules)
+    let mark = Cursor.mark(pull.scope, viewer.principal, rules)
     var start: Int64 = 0
     var reset = pull.cursor == nil
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
@@ -135,56 +157,27 @@ public struct Authority: Sendable {
       if isUsable { start = cursor.position } else { reset = true }
     }
     let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
-    var more = found.count > limit
-    var page = found.prefix(limit)
-    var position = more ? page.last?.position ?? start : ledger.head
-    var departures =
+    let departures =
       start == 0
-      ? []
-      : try ledger.departures(
-        after: start, upTo: position, from: pull.scope, for: principal.name, limit: limit + 1)
-    if departures.count > limit {
-      // As many as the limit, and the changes up to the last of them.
-      let last = departures[limit - 1].position
-      departures.removeAll { $0.position > last }
-      page = page.prefix { $0.position <= last }
-      position = last
-      more = true
-    }
-    let changes = page.filter { entry in
+      ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
+    let notices = start == 0 ? [] : try notices(for: viewer, after: start, ledger, limit: limit + 1)
+    let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
+    let more = positions.count > limit
+    let position = more ? positions[limit - 1] : ledger.head
+    let changes = found.prefix { $0.position <= position }.filter { entry in
       !(told.contains(entry.position) && !reset) && !(reset && entry.record.isDeleted)
-        && rules.shows(entry.record, to: principal)
+        && rules.shows(entry.record, to: viewer)
     }
-    departures.removeAll { told.contains($0.position) }
-    return SyncResponse.Page(
+    var page = SyncResponse.Page(
       scope: pull.scope, changes: changes.map(\.record),
-      outOfScope: try gone(departures, from: pull.scope, principal, ledger),
+      outOfScope: try gone(
+        departures.filter { $0.position <= position && !told.contains($0.position) }, from: pull.scope,
+        viewer,
+        ledger),
       cursor: Cursor(epoch: ledger.epoch, position: position, scopeMark: mark).token, more: more, reset: reset
     )
-  }
-
-  /// The records among those that left which are not in the scope, or not in sight, now. Of one that was never in
-  /// the principal's sight nothing is told.
-  private func gone(
-    _ departures: [LedgerDeparture], from scope: PullScope, _ principal: Principal,
-    _ ledger: any LedgerSnapshot
-  ) throws -> [RecordID] {
-    guard !departures.isEmpty else { return [] }
-    let records = try ledger.records(departures.map(\.id))
-    var ids: [RecordID] = []
-    var seen: Set<RecordID> = []
-    for departure in departures where seen.insert(departure.id).inserted {
-      guard let record = records[departure.id]?.record else {
-        ids.append(departure.id)
-        continue
-      }
-      let isShown = rules.shows(record, to: principal)
-      let isThere = scope.contains(record.container) && isShown
-      let wasSeen =
-        isShown || record.isDeleted || departures.contains { $0.id == departure.id && $0.audience != nil }
-      if !isThere && wasSeen { ids.append(departure.id) }
-    }
-    return ids
+    try tell(notices.prefix { $0.position <= position }, after: start, viewer, ledger, in: &page)
+    return page
   }
 }
 

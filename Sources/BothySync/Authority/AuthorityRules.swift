@@ -29,40 +29,70 @@ public struct AuthorityRules: Sendable {
 }
 
 /// The actions that permissions speak of.
-enum AccessAction { case create, read, update, delete }
+enum AccessAction { case create, read, update, delete, share }
+
+/// Who asks, with the lists that it is a member of.
+struct Viewer: Sendable {
+  var principal: Principal
+  var lists: Set<String> = []
+
+  /// Whether a record with this sharing is shared with the principal.
+  func isIncluded(in sharing: Sharing) -> Bool {
+    guard let name = principal.name else { return false }
+    return sharing.principals.contains(name) || !sharing.lists.isDisjoint(with: lists)
+  }
+}
 
 extension AuthorityRules {
-  /// Whether `principal` may do `action` to a record of `type` owned by `owner`. Pure.
-  ///
-  /// `shared` admits the owner; sharing with others is not part of this version of the rules.
-  func allows(_ action: AccessAction, _ type: String, _ principal: Principal, owner: String?) -> Bool {
-    guard let permissions = schema?[type]?.permissions else { return true }
+  /// The declaration of a type; every server knows that of lists.
+  func declared(_ type: String) -> TypeSchema? {
+    type == PrincipalList.typeName ? PrincipalList.schema : schema?[type]
+  }
+
+  /// The schema that queries of a type are checked against; nil checks nothing.
+  public func schema(for type: String) -> Schema? {
+    type == PrincipalList.typeName ? Schema(types: [PrincipalList.schema]) : schema
+  }
+
+  /// Whether anything depends on which lists a principal is a member of.
+  var usesSharing: Bool { schema?.types.contains { $0.permissions?.useSharing ?? false } ?? false }
+
+  /// Whether sharing decides who sees the records of a type.
+  func hidesUnshared(_ type: String) -> Bool { declared(type)?.permissions?.read == .shared }
+
+  /// Whether the viewer may do `action` to a record of `type` owned by `owner`. Pure.
+  func allows(
+    _ action: AccessAction, _ type: String, _ viewer: Viewer, owner: String?, sharing: Sharing = .nobody
+  ) -> Bool {
+    guard let permissions = declared(type)?.permissions else { return true }
     let access: Permissions.Access =
       switch action {
       case .create: permissions.create
       case .read: permissions.read
       case .update: permissions.update
       case .delete: permissions.delete
+      case .share: permissions.share
       }
     switch access {
     case .anyone: return true
-    case .authenticated: return principal.name != nil
+    case .authenticated: return viewer.principal.name != nil
     case .owner, .shared:
-      guard let name = principal.name else { return false }
-      return action == .create || owner == name
+      guard let name = viewer.principal.name else { return false }
+      return action == .create || owner == name || access == .shared && viewer.isIncluded(in: sharing)
     case .nobody: return false
     }
   }
 
-  /// Whether the principal may see the record. Tombstones of records it could see stay visible to it.
-  func shows(_ record: ServerRecord, to principal: Principal) -> Bool {
-    allows(.read, record.id.type, principal, owner: record.owner)
+  /// Whether the viewer may see the record. Tombstones of records it could see stay visible to it.
+  func shows(_ record: ServerRecord, to viewer: Viewer) -> Bool {
+    allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
   }
 
   /// Checks and completes the fields of a record. Returns nil when they are in order.
   func problem(with fields: [String: JSONValue], of type: String) -> Rejection? {
-    guard let schema else { return nil }
-    guard let declared = schema[type] else {
+    let isList = type == PrincipalList.typeName
+    guard isList || schema != nil else { return nil }
+    guard let declared = declared(type) else {
       return Rejection(code: "unknownType", message: "The server's schema has no type '\(type)'.")
     }
     var errors: [Rejection.FieldError] = []
@@ -79,6 +109,7 @@ extension AuthorityRules {
     for field in declared.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
       errors.append(.init(field: field.name, code: "required", message: "\(type).\(field.name) is required."))
     }
+    if isList, errors.isEmpty, let error = PrincipalList.problem(with: fields) { errors.append(error) }
     guard !errors.isEmpty else { return nil }
     return Rejection(
       code: "invalid", message: "\(type) is not valid: " + errors.map(\.message).joined(separator: " "),
@@ -107,4 +138,8 @@ extension AuthorityRules {
       return ids.map { RecordID(type: target, id: $0) }
     }
   }
+}
+
+extension Permissions {
+  fileprivate var useSharing: Bool { [create, read, update, delete, share].contains(.shared) }
 }

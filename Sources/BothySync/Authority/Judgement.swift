@@ -3,13 +3,14 @@ import BothyStore
 /// Decides what becomes of one operation, given what the server has. Pure: no input but its arguments.
 package struct Judgement {
   let rules: AuthorityRules
-  let principal: Principal
+  let viewer: Viewer
   /// The server's clock.
   let now: Int64
 
-  package init(rules: AuthorityRules, principal: Principal, now: Int64) {
+  /// - Parameter lists: The lists that the principal is a member of.
+  package init(rules: AuthorityRules, principal: Principal, lists: Set<String> = [], now: Int64) {
     self.rules = rules
-    self.principal = principal
+    viewer = Viewer(principal: principal, lists: lists)
     self.now = now
   }
 
@@ -29,19 +30,24 @@ package struct Judgement {
   /// | the base version  | (no base) conflict | store            | tombstone |
   /// | another version   | conflict           | conflict         | conflict  |
   ///
+  /// Sharing is part of an operation and changes with it; by itself it is an update with no fields. A record that is
+  /// made again over its tombstone keeps its owner and those whom it was shared with.
+  ///
   /// An update of the base version that would change nothing is `unchanged`. One of another version is a conflict
   /// even then: two devices that each counted one up send the same number.
   package func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
     if let rejection = refusal(of: operation, current: current) { return .reject(rejection) }
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     switch operation.kind {
-    case .insert: return try insert(operation, live)
+    case .insert: return try insert(operation, live, current)
     case .update: return try update(operation, live, current)
     case .delete: return delete(operation, live, current)
     }
   }
 
-  private func insert(_ operation: Operation, _ live: ServerRecord?) throws -> Decision {
+  private func insert(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws
+    -> Decision
+  {
     let sent = operation.fields.filter { !$0.value.isNull }
     let fields = rules.withDefaults(sent, of: operation.record.type)
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
@@ -50,7 +56,8 @@ package struct Judgement {
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     let record = ServerRecord(
       id: operation.record, container: operation.container, version: "", modified: time(operation),
-      owner: principal.name, fields: document)
+      owner: current?.owner ?? viewer.principal.name, fields: document,
+      sharing: shared(operation, current?.sharing ?? .nobody))
     return .store(record, fieldsDiffer: fields.count != sent.count)
   }
 
@@ -64,12 +71,15 @@ package struct Judgement {
     fields = fields.filter { !$0.value.isNull }
     let document = FieldsDocument(fields)
     let container = operation.container ?? record.container
-    if document == record.fields && container == record.container { return .unchanged(record) }
+    let sharing = shared(operation, record.sharing)
+    let isEdited = document != record.fields || container != record.container
+    if !isEdited && sharing == record.sharing { return .unchanged(record) }
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
+    if isEdited { record.modified = time(operation) }
     record.fields = document
     record.container = container
-    record.modified = time(operation)
+    record.sharing = sharing
     return .store(record, fieldsDiffer: false)
   }
 
@@ -92,11 +102,52 @@ package struct Judgement {
       case .delete: .delete
       }
     // A new record is its maker's; one that nobody owns is not anybody's who asks.
-    let owner = current.map(\.owner) ?? principal.name
-    let isHidden = current.map { !$0.isDeleted && !rules.shows($0, to: principal) } ?? false
-    if isHidden || !rules.allows(action, type, principal, owner: owner) {
+    let owner = current.map(\.owner) ?? viewer.principal.name
+    let sharing = current?.sharing ?? .nobody
+    // A tombstone that is hidden is not made a record again by those it is hidden from.
+    let isHidden =
+      current.map { (!$0.isDeleted || operation.kind == .insert) && !rules.shows($0, to: viewer) } ?? false
+    if isHidden
+      || !rules.allows(action, type, viewer, owner: owner, sharing: sharing) && !onlyShares(operation)
+    {
       return Rejection(
         code: "forbidden", message: "You may not \(operation.kind.rawValue) this record of \(type).")
+    }
+    return refusalOfSharing(operation, owner: owner, sharing)
+  }
+
+  private func onlyShares(_ operation: Operation) -> Bool {
+    operation.kind == .update && operation.fields.isEmpty && operation.container == nil
+      && operation.sharing != nil
+  }
+
+  private func shared(_ operation: Operation, _ sharing: Sharing) -> Sharing {
+    operation.sharing?.applied(to: sharing) ?? sharing
+  }
+
+  /// The most principals and lists that one record is shared with.
+  private static let sharingLimit = 1000
+
+  /// Whoever a record is shared with may shut itself out, whatever the permissions are.
+  private func refusalOfSharing(_ operation: Operation, owner: String?, _ sharing: Sharing) -> Rejection? {
+    guard let change = operation.sharing, operation.kind != .delete else { return nil }
+    let type = operation.record.type
+    let leaves = SharingChange(remove: Sharing(principals: Set([viewer.principal.name].compactMap { $0 })))
+    if change == leaves || change.isEmpty { return nil }
+    let names = change.add.principals.union(change.add.lists)
+    guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) }),
+      change.applied(to: sharing).count <= Self.sharingLimit
+    else {
+      return Rejection(
+        code: "invalidSharing",
+        message: "A record is shared with at most \(Self.sharingLimit) names, each of 1 to 512 bytes.")
+    }
+    guard rules.allows(.share, type, viewer, owner: owner, sharing: sharing) else {
+      return Rejection(
+        code: "forbidden", message: "You may not share this record of \(type).",
+        fields: [
+          .init(field: "sharing", code: "forbidden", message: "The type's permissions say who may share.")
+        ])
     }
     return nil
   }

@@ -31,10 +31,9 @@ public protocol LedgerSnapshot {
   func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord]
   /// The changes after `position` in `scope`, in position order, at most `limit`.
   func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord]
-  /// What left the containers of `scope` after `after` and not after `last`, in position order, at most `limit`: for
-  /// everybody who follows one of them, and for `principal` alone. Of the whole space nothing leaves for everybody.
-  func departures(after: Int64, upTo last: Int64, from scope: PullScope, for principal: String?, limit: Int)
-    throws
+  /// What left the containers of `scope` after `after` and not after `last`, in position order, at most `limit`.
+  /// Nothing leaves the whole space.
+  func departures(after: Int64, upTo last: Int64, from scope: PullScope, limit: Int) throws
     -> [LedgerDeparture]
   /// The remembered outcomes among these operations of a device.
   func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict]
@@ -45,6 +44,14 @@ public protocol LedgerSnapshot {
   func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws
   /// The position of the last change in a scope, 0 if there is none.
   func position(of scope: PullScope) throws -> Int64
+
+  /// The ids of the lists that a principal is a member of.
+  func lists(of principal: String) throws -> Set<String>
+  func members(of list: String) throws -> Set<String>
+  /// The records that are shared with a list.
+  func records(sharedWith list: String) throws -> [RecordID]
+  /// The notices for a principal after `position`, in position order, at most `limit`; nil gives all.
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [SightNotice]
 }
 
 /// The same, with the right to write.
@@ -55,6 +62,12 @@ public protocol LedgerTransaction: LedgerSnapshot {
   func remember(_ outcomes: [Outcome], device: String) throws
   /// Forgets the outcomes of a device's operations whose ids sort before `operation`.
   func forget(device: String, before operation: String) throws
+  func setMembers(_ members: Set<String>, of list: String) throws
+  /// Sets the lists that a record is shared with.
+  func setLists(_ lists: Set<String>, of record: RecordID) throws
+  /// Stores notices at the positions they carry, each in place of an earlier one for its principal and record, and
+  /// moves `head`.
+  func put(_ notices: [SightNotice]) throws
 }
 
 /// A record with the position of its last change.
@@ -71,19 +84,16 @@ public struct LedgerRecord: Sendable, Hashable {
   }
 }
 
-/// A record that left a container, or somebody's sight: devices that follow it there are told to let go of it.
+/// A record that left a container: devices that follow it there are told to let go of it.
 public struct LedgerDeparture: Sendable, Hashable {
   public var position: Int64
   public var id: RecordID
   /// Where it was.
   public var container: String
-  /// Who may not see it any more; nil when it is not there for anybody.
-  public var audience: String?
 
-  public init(position: Int64, id: RecordID, container: String, audience: String? = nil) {
+  public init(position: Int64, id: RecordID, container: String) {
     self.position = position
     self.id = id
     self.container = container
-    self.audience = audience
   }
 }

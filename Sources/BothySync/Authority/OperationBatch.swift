@@ -6,6 +6,8 @@ struct OperationBatch {
   let judgement: Judgement
   private(set) var head: Int64
   private var records: [RecordID: LedgerRecord]
+  /// What the records were before the request.
+  private let originals: [RecordID: LedgerRecord]
   private var changed: [RecordID: Int] = [:]
   private var results: [LedgerRecord?] = []
   /// Where records that were moved had been before the request.
@@ -17,6 +19,12 @@ struct OperationBatch {
     self.judgement = judgement
     self.head = head
     self.records = records
+    originals = records
+  }
+
+  /// The stored records with what they were before.
+  var changes: [(before: ServerRecord?, after: ServerRecord)] {
+    written.map { (originals[$0.record.id]?.record, $0.record) }
   }
 
   /// What to store: for each changed record its last state.
@@ -35,6 +43,12 @@ struct OperationBatch {
       return .rejected(
         Rejection(
           code: "unknownReference", message: "\(operation.record) refers to \(missing), which is not there."))
+    }
+    if let list = foreignList(operation) {
+      failures[operation.record] = operation.id
+      return .rejected(
+        Rejection(
+          code: "unknownList", message: "You have no list '\(list)' to share \(operation.record) with."))
     }
     switch try judgement.decide(operation, current: records[operation.record]?.record) {
     case .store(var record, let fieldsDiffer):
@@ -60,6 +74,16 @@ struct OperationBatch {
     changed[id] = results.count
     results.append(record)
     records[id] = record
+  }
+
+  /// A list that the operation shares with and that is not the principal's own.
+  private func foreignList(_ operation: Operation) -> String? {
+    guard let change = operation.sharing else { return nil }
+    let known = records[operation.record]?.record.sharing.lists ?? []
+    return change.add.lists.subtracting(known).sorted().first { id in
+      guard let list = records[PrincipalList.recordID(id)]?.record, !list.isDeleted else { return true }
+      return list.owner == nil || list.owner != judgement.viewer.principal.name
+    }
   }
 
   private func missingReference(_ operation: Operation) -> RecordID? {

@@ -61,7 +61,7 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Forgets the tombstones up to `position`; cursors below it start over.
+  /// Forgets the tombstones and notices up to `position`; cursors below it start over.
   public func compact(space: String, upTo position: Int64) async throws {
     try await database.write {
       try $0.execute(
@@ -69,6 +69,8 @@ public final class SQLiteLedger: Ledger {
         arguments: [space, position])
       try $0.execute(
         sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
+      try $0.execute(
+        sql: "DELETE FROM notice WHERE space = ? AND position <= ?", arguments: [space, position])
       try $0.execute(
         sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [position, space])
     }
@@ -91,19 +93,32 @@ public final class SQLiteLedger: Ledger {
         CREATE TABLE IF NOT EXISTS record (
           space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
           container TEXT NOT NULL, modified INTEGER NOT NULL, owner TEXT, deleted INTEGER NOT NULL,
-          fields TEXT NOT NULL, PRIMARY KEY (space, position)
+          fields TEXT NOT NULL, sharing TEXT, PRIMARY KEY (space, position)
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS record_id ON record (space, type, id);
         CREATE INDEX IF NOT EXISTS record_container ON record (space, container, position);
         CREATE TABLE IF NOT EXISTS departure (
           space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
-          container TEXT NOT NULL, audience TEXT NOT NULL,
-          PRIMARY KEY (space, position, type, id, container, audience)
+          container TEXT NOT NULL, PRIMARY KEY (space, position, type, id, container)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS operation (
           space TEXT NOT NULL, device TEXT NOT NULL, id TEXT NOT NULL, outcome TEXT NOT NULL,
           PRIMARY KEY (space, device, id)
         ) STRICT, WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS member (
+          space TEXT NOT NULL, principal TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (space, principal, list)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS member_list ON member (space, list);
+        CREATE TABLE IF NOT EXISTS shared (
+          space TEXT NOT NULL, list TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
+          PRIMARY KEY (space, list, type, id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS shared_record ON shared (space, type, id);
+        CREATE TABLE IF NOT EXISTS notice (
+          space TEXT NOT NULL, principal TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL,
+          id TEXT NOT NULL, PRIMARY KEY (space, principal, position)
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
         """)
   }

@@ -3,8 +3,8 @@ import GRDB
 
 /// One transaction of a `SQLiteLedger`: kept statements, direct binds.
 final class SQLiteLedgerTransaction: LedgerTransaction {
-  private let database: Database
-  private let space: String
+  let database: Database
+  let space: String
   private(set) var epoch = ""
   private(set) var head: Int64 = 0
   private(set) var floor: Int64 = 0
@@ -28,15 +28,16 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     }
   }
 
-  private static let columns = "position, type, id, container, modified, owner, deleted, fields"
+  private static let columns = "position, type, id, container, modified, owner, deleted, fields, sharing"
 
-  private func record(_ row: PreparedStatement) -> LedgerRecord {
+  private func record(_ row: PreparedStatement) throws -> LedgerRecord {
     let position = row.int(at: 0)
     let record = ServerRecord(
       id: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
       container: row.text(at: 3) ?? "", version: String(position), modified: row.int(at: 4),
       owner: row.text(at: 5), isDeleted: row.int(at: 6) != 0,
-      fields: FieldsDocument(canonical: row.bytes(at: 7)))
+      fields: FieldsDocument(canonical: row.bytes(at: 7)),
+      sharing: try row.text(at: 8).map(Sharing.init(json:)) ?? .nobody)
     return LedgerRecord(position: position, record: record)
   }
 
@@ -48,7 +49,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     for id in ids where found[id] == nil {
       select.bind(id.type, at: 2)
       select.bind(id.id, at: 3)
-      if try select.step() { found[id] = record(select) }
+      if try select.step() { found[id] = try record(select) }
       select.reset()
     }
     return found
@@ -68,35 +69,32 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     defer { select.reset() }
     var found: [LedgerRecord] = []
     found.reserveCapacity(min(limit, 1000))
-    while try select.step() { found.append(record(select)) }
+    while try select.step() { found.append(try record(select)) }
     return found
   }
 
   func departures(
-    after position: Int64, upTo last: Int64, from scope: PullScope, for principal: String?, limit: Int
+    after position: Int64, upTo last: Int64, from scope: PullScope, limit: Int
   ) throws -> [LedgerDeparture] {
-    let everybody = scope == .space ? "0" : "audience = ''"
+    if scope == .space { return [] }
     let select = try PreparedStatement(
       """
-      SELECT position, type, id, container, audience FROM departure
-      WHERE space = ?1 AND position > ?2 AND position <= ?4 AND \(Self.filter(scope))
-        AND (\(everybody) OR audience = ?5) ORDER BY position LIMIT ?6
+      SELECT position, type, id, container FROM departure
+      WHERE space = ?1 AND position > ?2 AND position <= ?4 AND \(Self.filter(scope)) ORDER BY position LIMIT ?5
       """, in: database)
     select.bind(space, at: 1)
     select.bind(position, at: 2)
     select.bind(scope.container, at: 3)
     select.bind(last, at: 4)
-    select.bind(principal, at: 5)
-    select.bind(Int64(limit), at: 6)
+    select.bind(Int64(limit), at: 5)
     defer { select.reset() }
     var found: [LedgerDeparture] = []
     while try select.step() {
-      let audience = select.text(at: 4) ?? ""
       found.append(
         LedgerDeparture(
           position: select.int(at: 0),
           id: RecordID(type: select.text(at: 1) ?? "", id: select.text(at: 2) ?? ""),
-          container: select.text(at: 3) ?? "", audience: audience.isEmpty ? nil : audience))
+          container: select.text(at: 3) ?? ""))
     }
     return found
   }
@@ -149,7 +147,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     let select = try prepared(sql, arguments)
     defer { select.reset() }
     var found: [LedgerRecord] = []
-    while try select.step() { found.append(record(select)) }
+    while try select.step() { found.append(try record(select)) }
     return found
   }
 
@@ -171,7 +169,8 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     guard let last = records.map(\.position).max() else { return }
     let delete = try PreparedStatement(
       "DELETE FROM record WHERE space = ? AND type = ? AND id = ?", in: database)
-    let insert = try PreparedStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: database)
+    let insert = try PreparedStatement(
+      "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", in: database)
     delete.bind(space, at: 1)
     insert.bind(space, at: 1)
     for entry in records {
@@ -187,12 +186,17 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       insert.bind(record.owner, at: 7)
       insert.bind(record.isDeleted ? 1 : 0, at: 8)
       insert.bind(utf8: record.fields.bytes, at: 9)
+      insert.bind(record.sharing.isEmpty ? nil : record.sharing.json, at: 10)
       try insert.run()
     }
     try keep(
       records.compactMap { entry in
         entry.leaves.map { LedgerDeparture(position: entry.position, id: entry.record.id, container: $0) }
       })
+    try moveHead(to: last)
+  }
+
+  func moveHead(to last: Int64) throws {
     head = max(head, last)
     let update = try PreparedStatement("UPDATE space SET head = ? WHERE name = ?", in: database)
     update.bind(head, at: 1)
@@ -203,14 +207,13 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   private func keep(_ departures: [LedgerDeparture]) throws {
     guard !departures.isEmpty else { return }
     let insert = try PreparedStatement(
-      "INSERT OR REPLACE INTO departure VALUES (?, ?, ?, ?, ?, ?)", in: database)
+      "INSERT OR REPLACE INTO departure VALUES (?, ?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)
     for departure in departures {
       insert.bind(departure.position, at: 2)
       insert.bind(departure.id.type, at: 3)
       insert.bind(departure.id.id, at: 4)
       insert.bind(departure.container, at: 5)
-      insert.bind(departure.audience ?? "", at: 6)
       try insert.run()
     }
   }

@@ -18,10 +18,12 @@ public struct Operation: Sendable, Hashable {
   public var fields: [String: JSONValue]
   /// When the user made the change, in milliseconds, corrected to the server's clock; nil lets the server say.
   public var modified: Int64?
+  /// Whom to let in or shut out, with the change or by itself.
+  public var sharing: SharingChange?
 
   public init(
     id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
-    fields: [String: JSONValue] = [:], modified: Int64? = nil
+    fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -30,11 +32,12 @@ public struct Operation: Sendable, Hashable {
     self.base = base
     self.fields = fields
     self.modified = modified
+    self.sharing = sharing
   }
 }
 
 extension Operation {
-  /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?}`: set fields
+  /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?,"sharing"?}`: set fields
   /// in `fields`, cleared ones by name in `cleared`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
@@ -59,6 +62,10 @@ extension Operation {
       writer.value(modified)
     }
     if kind != .delete { writeFields(to: &writer) }
+    if let sharing {
+      writer.key("sharing")
+      sharing.write(to: &writer)
+    }
     writer.endObject()
   }
 
@@ -85,7 +92,7 @@ extension Operation {
     for name in members.cleared { members.fields[name] = .null }
     self.init(
       id: id, kind: kind, record: RecordID(type: type, id: record), container: members.container,
-      base: members.base, fields: members.fields, modified: members.modified)
+      base: members.base, fields: members.fields, modified: members.modified, sharing: members.sharing)
   }
 
   private struct Members {
@@ -98,6 +105,7 @@ extension Operation {
     var modified: Int64?
     var fields: [String: JSONValue] = [:]
     var cleared: [String] = []
+    var sharing: SharingChange?
 
     mutating func read(_ name: String, _ reader: inout JSONReader) throws {
       switch name {
@@ -113,6 +121,7 @@ extension Operation {
       case "container": container = try reader.nextIsNull() ? nil : reader.string()
       case "base": base = try reader.nextIsNull() ? nil : reader.string()
       case "modified": modified = try reader.nextIsNull() ? nil : reader.int()
+      case "sharing": sharing = try reader.nextIsNull() ? nil : SharingChange(from: &reader)
       case "fields": try reader.object { fields[$0] = try JSONValue(from: &$1) }
       case "cleared": try reader.array { cleared.append(try $0.string()) }
       default: throw JSONError(reason: "an operation has no member '\(name)'", offset: reader.offset)

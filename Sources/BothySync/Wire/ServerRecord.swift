@@ -14,10 +14,12 @@ public struct ServerRecord: Sendable, Hashable {
   /// True for a tombstone: the record was deleted at `version`; `fields` is empty.
   public var isDeleted: Bool
   public var fields: FieldsDocument
+  /// Whom the owner, or who else may, has let in. A tombstone keeps it: those who saw the record hear of its end.
+  public var sharing: Sharing
 
   public init(
     id: RecordID, container: String? = nil, version: String, modified: Int64, owner: String? = nil,
-    isDeleted: Bool = false, fields: FieldsDocument = .empty
+    isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody
   ) {
     self.id = id
     self.container = container ?? id.type
@@ -26,11 +28,12 @@ public struct ServerRecord: Sendable, Hashable {
     self.owner = owner
     self.isDeleted = isDeleted
     self.fields = fields
+    self.sharing = sharing
   }
 }
 
 extension ServerRecord {
-  /// Writes `{"type","id","container","version","modified","owner"?,"deleted"?,"fields"?}`.
+  /// Writes `{"type","id","container","version","modified","owner"?,"sharing"?,"deleted"?,"fields"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("type")
@@ -46,6 +49,10 @@ extension ServerRecord {
     if let owner {
       writer.key("owner")
       writer.value(owner)
+    }
+    if !sharing.isEmpty {
+      writer.key("sharing")
+      sharing.write(to: &writer)
     }
     if isDeleted {
       writer.key("deleted")
@@ -67,6 +74,7 @@ extension ServerRecord {
     var owner: String?
     var isDeleted = false
     var fields = FieldsDocument.empty
+    var sharing = Sharing.nobody
     try reader.object { name, reader in
       switch name {
       case "type": type = try reader.string()
@@ -75,6 +83,7 @@ extension ServerRecord {
       case "version": version = try reader.string()
       case "modified": modified = try reader.int()
       case "owner": owner = try reader.nextIsNull() ? nil : reader.string()
+      case "sharing": sharing = try Sharing(from: &reader)
       case "deleted": isDeleted = try reader.bool()
       case "fields":
         guard try reader.peek() == .object else {
@@ -89,6 +98,6 @@ extension ServerRecord {
     }
     self.init(
       id: RecordID(type: type, id: id), container: container, version: version, modified: modified,
-      owner: owner, isDeleted: isDeleted, fields: fields)
+      owner: owner, isDeleted: isDeleted, fields: fields, sharing: sharing)
   }
 }

@@ -89,7 +89,7 @@ struct LedgerConformance: Sendable {
         try [
           (0, PullScope(container: "x/y")), (0, PullScope(container: "x", includesChildren: true)),
           (0, PullScope(container: "x")), (2, PullScope(container: "x/y")), (0, .space),
-        ].map { try ledger.departures(after: $0.0, upTo: 9, from: $0.1, for: "ann", limit: 5) }
+        ].map { try ledger.departures(after: $0.0, upTo: 9, from: $0.1, limit: 5) }
       }
       let departure = LedgerDeparture(position: 2, id: .note("a"), container: "x/y")
       #expect(found == [[departure], [departure], [], [], []])
@@ -153,6 +153,48 @@ struct LedgerConformance: Sendable {
         #expect(found.0 == ["c", "a"])
         #expect(found.1 == 3)
       }
+    },
+    Check("Sharing is kept with the record") { ledger in
+      var shared = entry(1, "a")
+      shared.record.sharing = Sharing(principals: ["bob"], lists: ["L1"])
+      let entries = [shared, entry(2, "b")]
+      try await ledger.write(space: "s") { try $0.put(entries) }
+      #expect(
+        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) } == entries)
+    },
+    Check("Members and shared records are found by list, and lists by member") { ledger in
+      try await ledger.write(space: "s") { ledger in
+        try ledger.setMembers(["bob", "cid"], of: "L1")
+        try ledger.setMembers(["bob"], of: "L2")
+        try ledger.setMembers(["cid", "dan"], of: "L1")
+        try ledger.setLists(["L1", "L2"], of: .note("a"))
+        try ledger.setLists(["L1"], of: .note("b"))
+        try ledger.setLists(["L2"], of: .note("a"))
+      }
+      let found = try await ledger.read(space: "s") { ledger in
+        let lists = try ["bob", "cid", "dan"].map { try ledger.lists(of: $0) }
+        let shared = try ["L1", "L2"].map { try ledger.records(sharedWith: $0) }
+        return (lists, try ledger.members(of: "L1"), shared)
+      }
+      #expect(found.0 == [["L2"], ["L1"], ["L1"]])
+      #expect(found.1 == ["cid", "dan"])
+      #expect(found.2 == [[.note("b")], [.note("a")]])
+    },
+    Check("A principal's notices come in order, the last for each record, and move the head") { ledger in
+      @Sendable func notice(_ position: Int64, _ principal: String, _ id: String) -> SightNotice {
+        SightNotice(position: position, principal: principal, record: .note(id))
+      }
+      try await ledger.write(space: "s") { ledger in
+        try ledger.put([notice(1, "bob", "a"), notice(2, "bob", "b"), notice(3, "cid", "a")])
+        try ledger.put([notice(4, "bob", "a")])
+      }
+      let found = try await ledger.read(space: "s") { ledger in
+        let bounds: [(Int64, Int?)] = [(0, 9), (0, 1), (2, nil)]
+        return (ledger.head, try bounds.map { try ledger.notices(for: "bob", after: $0.0, limit: $0.1) })
+      }
+      let (last, next) = (notice(4, "bob", "a"), notice(2, "bob", "b"))
+      #expect(found.0 == 4)
+      #expect(found.1 == [[next, last], [next], [last]])
     },
     Check("Spaces do not see each other") { ledger in
       try await ledger.write(space: "s") { ledger in

@@ -1,0 +1,50 @@
+import BothyStore
+
+/// What left a scope or came into sight without a change of its own.
+extension Authority {
+  func notices(
+    for viewer: Viewer, after position: Int64, _ ledger: any LedgerSnapshot, limit: Int
+  ) throws -> [SightNotice] {
+    guard rules.usesSharing, let name = viewer.principal.name else { return [] }
+    return try ledger.notices(for: name, after: position, limit: limit)
+  }
+
+  /// A record that came into sight is told of as it is, unless it changed since: then it comes by its own position.
+  func tell(
+    _ notices: ArraySlice<SightNotice>, after start: Int64, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
+    in page: inout SyncResponse.Page
+  ) throws {
+    guard !notices.isEmpty else { return }
+    let records = try ledger.records(notices.map(\.record))
+    for notice in notices {
+      guard let entry = records[notice.record], rules.shows(entry.record, to: viewer) else {
+        page.outOfScope.append(notice.record)
+        continue
+      }
+      if entry.position <= start && !entry.record.isDeleted && page.scope.contains(entry.record.container) {
+        page.changes.append(entry.record)
+      }
+    }
+  }
+
+  /// The records among those that left which are not in the scope now. Of one that is out of the principal's sight
+  /// nothing is told here: where it was not always, there is a notice.
+  func gone(
+    _ departures: [LedgerDeparture], from scope: PullScope, _ viewer: Viewer, _ ledger: any LedgerSnapshot
+  ) throws -> [RecordID] {
+    guard !departures.isEmpty else { return [] }
+    let records = try ledger.records(departures.map(\.id))
+    var ids: [RecordID] = []
+    var seen: Set<RecordID> = []
+    for departure in departures where seen.insert(departure.id).inserted {
+      guard let record = records[departure.id]?.record else {
+        ids.append(departure.id)
+        continue
+      }
+      let isShown = rules.shows(record, to: viewer)
+      let isThere = scope.contains(record.container) && isShown
+      if !isThere && (isShown || record.isDeleted) { ids.append(departure.id) }
+    }
+    return ids
+  }
+}

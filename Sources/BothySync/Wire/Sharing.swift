@@ -1,0 +1,136 @@
+public import BothyStore
+
+/// Whom a record is shared with: principals by name, lists by id.
+public struct Sharing: Sendable, Hashable {
+  public var principals: Set<String>
+  public var lists: Set<String>
+
+  public init(principals: Set<String> = [], lists: Set<String> = []) {
+    self.principals = principals
+    self.lists = lists
+  }
+
+  public static let nobody = Sharing()
+
+  public static func principals(_ names: String...) -> Sharing { Sharing(principals: Set(names)) }
+
+  public static func lists(_ ids: String...) -> Sharing { Sharing(lists: Set(ids)) }
+
+  public var isEmpty: Bool { principals.isEmpty && lists.isEmpty }
+
+  public var count: Int { principals.count + lists.count }
+
+  public func union(_ other: Sharing) -> Sharing {
+    Sharing(principals: principals.union(other.principals), lists: lists.union(other.lists))
+  }
+
+  public func subtracting(_ other: Sharing) -> Sharing {
+    Sharing(principals: principals.subtracting(other.principals), lists: lists.subtracting(other.lists))
+  }
+}
+
+/// A change of whom a record is shared with. Changes of several people add up in any order: each names only
+/// those whom it lets in or shuts out.
+public struct SharingChange: Sendable, Hashable {
+  public private(set) var add: Sharing
+  public private(set) var remove: Sharing
+
+  /// Who is in both is added.
+  public init(add: Sharing = .nobody, remove: Sharing = .nobody) {
+    self.add = add
+    self.remove = remove.subtracting(add)
+  }
+
+  /// The change that makes `new` of `old`.
+  public init(from old: Sharing, to new: Sharing) {
+    self.init(add: new.subtracting(old), remove: old.subtracting(new))
+  }
+
+  public var isEmpty: Bool { add.isEmpty && remove.isEmpty }
+
+  /// This change and then a later one, as one.
+  public func then(_ later: SharingChange) -> SharingChange {
+    SharingChange(
+      add: add.subtracting(later.remove).union(later.add),
+      remove: remove.subtracting(later.add).union(later.remove))
+  }
+
+  /// What of this change is still to be made once `sent` is.
+  func remaining(after sent: SharingChange?) -> SharingChange {
+    guard let sent else { return self }
+    return SharingChange(add: add.subtracting(sent.add), remove: remove.subtracting(sent.remove))
+  }
+
+  public func applied(to sharing: Sharing) -> Sharing { sharing.union(add).subtracting(remove) }
+}
+
+extension Sharing {
+  /// Writes `{"principals"?,"lists"?}`, names sorted.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    for (name, values) in [("principals", principals), ("lists", lists)] where !values.isEmpty {
+      writer.key(name)
+      writer.beginArray()
+      for value in values.sorted() { writer.value(value) }
+      writer.endArray()
+    }
+    writer.endObject()
+  }
+
+  /// Reads what `write` writes. Throws `JSONError`, also for an unknown member.
+  public init(from reader: inout JSONReader) throws {
+    self.init()
+    var copy = self
+    try reader.object { name, reader in
+      switch name {
+      case "principals": try reader.array { copy.principals.insert(try $0.string()) }
+      case "lists": try reader.array { copy.lists.insert(try $0.string()) }
+      default: throw JSONError(reason: "a sharing has no member '\(name)'", offset: reader.offset)
+      }
+    }
+    self = copy
+  }
+
+  /// The canonical JSON object.
+  package var json: String {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.string
+  }
+
+  package init(json: String) throws { self = try JSONReader.read(json) { try Sharing(from: &$0) } }
+}
+
+extension SharingChange {
+  /// Writes `{"add"?,"remove"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    for (name, part) in [("add", add), ("remove", remove)] where !part.isEmpty {
+      writer.key(name)
+      part.write(to: &writer)
+    }
+    writer.endObject()
+  }
+
+  /// Reads what `write` writes. Throws `JSONError`, also for an unknown member.
+  public init(from reader: inout JSONReader) throws {
+    var add = Sharing.nobody
+    var remove = Sharing.nobody
+    try reader.object { name, reader in
+      switch name {
+      case "add": add = try Sharing(from: &reader)
+      case "remove": remove = try Sharing(from: &reader)
+      default: throw JSONError(reason: "a change of sharing has no member '\(name)'", offset: reader.offset)
+      }
+    }
+    self.init(add: add, remove: remove)
+  }
+
+  package var json: String {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.string
+  }
+
+  package init(json: String) throws { self = try JSONReader.read(json) { try SharingChange(from: &$0) } }
+}

@@ -1,0 +1,224 @@
+import BothyStore
+import BothySync
+import Testing
+
+@Suite("The server's rule for sharing")
+struct SharingRuleTests {
+  private typealias Change = BothySync.Operation
+  private let authority: Authority
+
+  /// Notes that their owner and those they are shared with see; `update` and `share` as given.
+  static func rules(update: Permissions.Access = .shared, share: Permissions.Access = .owner)
+    -> AuthorityRules
+  {
+    var type = Note.schema
+    type.permissions = Permissions(read: .shared, update: update, delete: .owner, share: share)
+    return AuthorityRules(schema: Schema(types: [type]))
+  }
+
+  init() throws {
+    authority = try Authority(ledger: SQLiteLedger(), rules: Self.rules(), now: { 1000 })
+  }
+
+  @discardableResult
+  private func push(_ name: String?, _ change: Change, to other: Authority? = nil) async throws -> String {
+    switch try await (other ?? authority).perform(space: "s", principal: Principal(name), change) {
+    case .applied(let version, _, _), .duplicate(let version, _, _): return version
+    case .conflict: return "conflict"
+    case .rejected(let rejection): return rejection.code
+    case .waiting: return "waiting"
+    }
+  }
+
+  private func insert(_ id: String, sharing: Sharing = .nobody) -> Change {
+    Change(
+      id: "o", kind: .insert, record: .note(id), fields: ["title": "t"], sharing: SharingChange(add: sharing))
+  }
+
+  private func share(
+    _ id: String, base: String, add: Sharing = .nobody, remove: Sharing = .nobody
+  ) -> Change {
+    Change(
+      id: "o", kind: .update, record: .note(id), base: base, sharing: SharingChange(add: add, remove: remove))
+  }
+
+  private func list(_ members: [String], id: String = "L1", base: String? = nil) -> Change {
+    let list = PrincipalList(id: id, name: "friends", members: members)
+    return Change(
+      id: "o", kind: base == nil ? .insert : .update, record: list.recordID, base: base, fields: list.fields)
+  }
+
+  private func pull(_ name: String, _ cursor: String? = nil, limit: Int = 1000) async throws
+    -> SyncResponse.Page
+  {
+    let request = SyncRequest(device: name, pulls: [.init(.space, cursor: cursor)], limit: limit)
+    let response = try await authority.sync(space: "s", principal: Principal(name), request)
+    return try #require(response.pages.first)
+  }
+
+  private func live(_ page: SyncResponse.Page) -> [String] { page.changes.map(\.id.id) }
+
+  @Test("Only the owner and those a record is shared with see it, in pulls, queries, digests and by its id")
+  func visibility() async throws {
+    try await push("ann", insert("T1", sharing: .principals("bob")))
+    try await push("ann", insert("T2"))
+    for (name, expected) in [("ann", ["T1", "T2"]), ("bob", ["T1"]), ("cid", [])] {
+      let principal = Principal(name)
+      #expect(try await live(pull(name)) == expected)
+      let found = try await authority.query(space: "s", principal: principal, RecordQuery("Note"))
+      #expect(found.map(\.id.id) == expected)
+      #expect(
+        try await authority.count(space: "s", principal: principal, RecordQuery("Note")) == expected.count)
+      #expect(
+        try await authority.digest(space: "s", principal: principal, .space).count == expected.count)
+      let one = try await authority.record(space: "s", principal: principal, .note("T1"))
+      #expect((one != nil) == expected.contains("T1"))
+    }
+  }
+
+  @Test("Sharing moves a record to the end of history, so that whoever is let in hears of it")
+  func gaining() async throws {
+    let version = try await push("ann", insert("T1"))
+    let before = try await pull("bob")
+    #expect(before.changes.isEmpty)
+    try await push("ann", share("T1", base: version, add: .principals("bob")))
+    let after = try await pull("bob", before.cursor)
+    #expect(live(after) == ["T1"])
+    #expect(after.changes.first?.sharing == .principals("bob"))
+  }
+
+  @Test("Whoever is shut out is told that the record is out of scope, and nobody else is")
+  func losing() async throws {
+    let version = try await push("ann", insert("T1", sharing: .principals("bob", "cid")))
+    let cursors = try await (pull("bob").cursor, pull("cid").cursor, pull("dan").cursor)
+    try await push("ann", share("T1", base: version, remove: .principals("bob")))
+    let (bob, cid) = try await (pull("bob", cursors.0), pull("cid", cursors.1))
+    let dan = try await pull("dan", cursors.2)
+    #expect(bob.outOfScope == [.note("T1")] && bob.changes.isEmpty)
+    #expect(live(cid) == ["T1"] && cid.outOfScope.isEmpty)
+    #expect(dan.outOfScope.isEmpty && dan.changes.isEmpty)
+  }
+
+  @Test("A list's membership holds for all that is shared with it, both ways and in pages of any size")
+  func membership() async throws {
+    let list = try await push("ann", list(["bob"]))
+    for number in 1...5 { try await push("ann", insert("T\(number)", sharing: .lists("L1"))) }
+    let (bob, cid) = try await (pull("bob"), pull("cid"))
+    #expect(live(bob).count == 5 && cid.changes.isEmpty)
+    try await push("ann", self.list(["cid"], base: list))
+    for limit in [2, 1000] {
+      var gone: [RecordID] = []
+      var come: [String] = []
+      var cursors = (bob.cursor, cid.cursor)
+      for _ in 0..<5 {
+        let pages = try await (pull("bob", cursors.0, limit: limit), pull("cid", cursors.1, limit: limit))
+        cursors = (pages.0.cursor, pages.1.cursor)
+        gone += pages.0.outOfScope
+        come += live(pages.1)
+        #expect(pages.0.changes.isEmpty && pages.1.outOfScope.isEmpty)
+      }
+      #expect(gone.map(\.id).sorted() == ["T1", "T2", "T3", "T4", "T5"])
+      #expect(come.sorted() == ["T1", "T2", "T3", "T4", "T5"])
+    }
+  }
+
+  @Test("Who loses one way to see a record and keeps another is not told anything of losing it")
+  func twoWays() async throws {
+    let list = try await push("ann", list(["bob"]))
+    try await push("ann", insert("T1", sharing: Sharing(principals: ["bob"], lists: ["L1"])))
+    let before = try await pull("bob")
+    try await push("ann", self.list([], base: list))
+    let after = try await pull("bob", before.cursor)
+    #expect(after.outOfScope.isEmpty && after.changes.isEmpty)
+  }
+
+  @Test("A tombstone is told to those who saw the record")
+  func tombstones() async throws {
+    let version = try await push("ann", insert("T1", sharing: .principals("bob")))
+    let cursors = try await (pull("bob").cursor, pull("cid").cursor)
+    try await push("ann", Change(id: "o", kind: .delete, record: .note("T1"), base: version))
+    let (bob, cid) = try await (pull("bob", cursors.0), pull("cid", cursors.1))
+    #expect(bob.changes.map(\.isDeleted) == [true])
+    #expect(cid.changes.isEmpty)
+  }
+
+  @Test("Permissions say who edits and who shares; anybody may leave")
+  func permissions() async throws {
+    for (share, reshared) in [
+      (Permissions.Access.owner, "forbidden"), (.shared, "3"), (.nobody, "forbidden"),
+    ] {
+      let authority = try Authority(
+        ledger: SQLiteLedger(), rules: Self.rules(update: .owner, share: share), now: { 1000 })
+      let made = insert("T1")
+      try await push("ann", made, to: authority)
+      let first = try await push("ann", self.share("T1", base: "1", add: .principals("bob")), to: authority)
+      #expect(first == (share == .nobody ? "forbidden" : "2"))
+      guard share != .nobody else { continue }
+      let edit = Change(id: "o", kind: .update, record: .note("T1"), base: "2", fields: ["title": "b"])
+      #expect(try await push("bob", edit, to: authority) == "forbidden")
+      let other = try await push("bob", self.share("T1", base: "2", add: .principals("cid")), to: authority)
+      #expect(other == reshared)
+      let version = reshared == "3" ? "3" : "2"
+      let left = try await push(
+        "bob", self.share("T1", base: version, remove: .principals("bob")), to: authority)
+      #expect(left == String((Int(version) ?? 0) + 1))
+      let gone = try await authority.record(space: "s", principal: Principal("bob"), .note("T1"))
+      #expect(gone == nil)
+    }
+  }
+
+  @Test("A list is its owner's alone: others can't read, change, revive or share with it")
+  func lists() async throws {
+    let version = try await push("ann", list(["bob"]))
+    for name in ["bob", "cid"] {
+      #expect(
+        try await authority.record(
+          space: "s", principal: Principal(name), PrincipalList(id: "L1", name: "").recordID) == nil)
+      #expect(try await push(name, list([name], base: version)) == "forbidden")
+      #expect(try await push(name, insert("T-\(name)", sharing: .lists("L1"))) == "unknownList")
+    }
+    #expect(try await push(nil, list(["bob"], id: "L2")) == "forbidden")
+    #expect(try await push("ann", insert("T9", sharing: .lists("none"))) == "unknownList")
+    let delete = Change(
+      id: "o", kind: .delete, record: PrincipalList(id: "L1", name: "").recordID, base: version)
+    try await push("ann", delete)
+    #expect(try await push("cid", list(["cid"])) == "forbidden")
+  }
+
+  @Test(
+    "A list that is not one is refused, with the field",
+    arguments: [
+      ["name": "x", "members": ["a", 1]], ["name": "x", "members": "a"],
+      ["name": "x", "members": ["a", "a"]],
+      ["name": "x", "members": [""]], ["members": []], ["name": "x", "members": [], "more": 1],
+    ] as [[String: JSONValue]])
+  func badLists(fields: [String: JSONValue]) async throws {
+    let change = Change(
+      id: "o", kind: .insert, record: RecordID(type: "bothy_list", id: "L1"), fields: fields)
+    #expect(try await push("ann", change) == "invalid")
+  }
+
+  @Test("Where a type has no permissions, sharing is kept and hides nothing")
+  func withoutPermissions() async throws {
+    let open = try Authority(ledger: SQLiteLedger(), now: { 1000 })
+    try await push("ann", insert("T1", sharing: .principals("bob")), to: open)
+    for name in ["ann", "bob", "cid", nil] {
+      let record = try await open.record(space: "s", principal: Principal(name), .note("T1"))
+      #expect(record?.sharing == .principals("bob"))
+    }
+    #expect(try await push("cid", share("T1", base: "1", add: .principals("dan")), to: open) == "2")
+  }
+
+  @Test("A validator changes when a principal comes to see more or less")
+  func validators() async throws {
+    let list = try await push("ann", list(["bob"]))
+    try await push("ann", insert("T1", sharing: .lists("L1")))
+    func validator(_ name: String) async throws -> String {
+      try await authority.validator(space: "s", principal: Principal(name), PullScope(container: "Note"))
+    }
+    let before = try await (validator("bob"), validator("ann"))
+    try await push("ann", self.list([], base: list))
+    #expect(try await validator("bob") != before.0)
+    #expect(try await validator("ann") == before.1)
+  }
+}
