@@ -19,6 +19,7 @@ enum OpenAPISchemas {
       "version":{"type":"string","description":"Opaque; also the entity tag."},
       "modified":{"type":"integer","description":"Milliseconds since 1970."},
       "owner":{"type":"string"},"deleted":{"const":true},
+      "sharing":{"$ref":"#/components/schemas/Sharing"},
       "fields":{"$ref":"#/components/schemas/Fields"}},"additionalProperties":false},
     "RecordInput":{"type":"object","required":["fields"],"properties":{
       "type":{"type":"string"},"id":{"type":"string"},
@@ -26,7 +27,25 @@ enum OpenAPISchemas {
       "version":{"type":"string","description":"Not looked at."},
       "modified":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992,"description":"Not looked at."},
       "owner":{"type":"string","description":"Not looked at."},
+      "sharing":{"$ref":"#/components/schemas/Sharing","description":"Not looked at."},
       "fields":{"$ref":"#/components/schemas/Fields"}},"additionalProperties":false},
+    "Sharing":{"type":"object","description":"Principals by name, lists by id.","properties":{
+      "principals":{"type":"array","items":{"type":"string"}},
+      "lists":{"type":"array","items":{"type":"string"}}},"additionalProperties":false},
+    "SharingChange":{"type":"object","description":"Whom to let in and whom to shut out.","properties":{
+      "add":{"$ref":"#/components/schemas/Sharing"},"remove":{"$ref":"#/components/schemas/Sharing"}},
+      "additionalProperties":false},
+    "List":{"type":"object","required":["id","name","members","version"],"properties":{
+      "id":{"type":"string"},"name":{"type":"string"},"version":{"type":"string"},
+      "members":{"type":"array","items":{"type":"string"},"description":"Names of principals."}},
+      "additionalProperties":false},
+    "ListInput":{"type":"object","required":["name"],"properties":{
+      "id":{"type":"string","minLength":1,"maxLength":512,"description":"By default a new one."},
+      "name":{"type":"string"},"version":{"type":"string","description":"Not looked at."},
+      "members":{"type":"array","maxItems":10000,"uniqueItems":true,
+        "items":{"type":"string","minLength":1,"maxLength":512}}},"additionalProperties":false},
+    "Lists":{"type":"object","required":["lists"],"properties":{
+      "lists":{"type":"array","items":{"$ref":"#/components/schemas/List"}}},"additionalProperties":false},
     "Scope":{"type":"object","required":["container"],"properties":{
       "container":{"type":"string","description":"Empty with children is the whole space."},
       "children":{"type":"boolean"}}},
@@ -42,7 +61,8 @@ enum OpenAPISchemas {
       "base":{"type":["string","null"],"description":"The version the change was made against."},
       "fields":{"$ref":"#/components/schemas/Fields"},
       "cleared":{"type":"array","items":{"type":"string"}},
-      "modified":{"type":["integer","null"],"minimum":-9007199254740992,"maximum":9007199254740992}},
+      "modified":{"type":["integer","null"],"minimum":-9007199254740992,"maximum":9007199254740992},
+      "sharing":{"oneOf":[{"$ref":"#/components/schemas/SharingChange"},{"type":"null"}]}},
       "additionalProperties":false},
     "SyncRequest":{"type":"object","required":["device"],"properties":{
       "device":{"type":"string","minLength":1},

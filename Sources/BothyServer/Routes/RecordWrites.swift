@@ -87,7 +87,7 @@ extension ServerParts {
     return Self.answer(stored ?? record)
   }
 
-  private func perform(
+  func perform(
     _ call: Call, _ operation: Operation, _ preconditions: Preconditions
   ) async throws -> (version: String, modified: Int64, record: ServerRecord?) {
     let verdict = try await authority.perform(space: call.space, principal: call.principal, operation)
@@ -115,7 +115,7 @@ extension ServerParts {
 
 /// The body of a PUT: a record's JSON, of which the container and the fields count.
 ///
-/// What the server gives itself (version, time, owner) may be there, as in an answer that is sent back edited.
+/// What the server gives itself (version, time, owner) and whom it is shared with may be there, as in an answer that is sent back edited.
 struct RecordInput {
   var type: String?
   var id: String?
@@ -133,6 +133,7 @@ struct RecordInput {
         case "container": input.container = try reader.string()
         case "version", "owner": _ = try reader.string()
         case "modified": _ = try reader.int()
+        case "sharing": _ = try Sharing(from: &reader)
         case "fields":
           var members: [String: JSONValue] = [:]
           try reader.object { members[$0] = try JSONValue(from: &$1) }

@@ -15,7 +15,8 @@ struct ServerParts: Sendable {
   /// All routes, the document of them last.
   func routes() -> RouteTable {
     let described =
-      syncRoutes() + recordRoutes() + queryRoutes() + containerRoutes() + eventRoutes() + serviceRoutes()
+      syncRoutes() + recordRoutes() + sharingRoutes() + listRoutes() + queryRoutes() + containerRoutes()
+      + eventRoutes() + serviceRoutes()
     return RouteTable(described + [OpenAPIDocument.route(describing: described)])
   }
 }

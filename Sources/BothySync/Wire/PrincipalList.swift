@@ -52,6 +52,24 @@ extension PrincipalList {
       id: record.id.id, name: name, members: Self.members(in: fields), version: record.version)
   }
 
+  /// Writes `{"id","name","members","version"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("id")
+    writer.value(id)
+    writer.key("name")
+    writer.value(name)
+    writer.key("members")
+    writer.beginArray()
+    for member in members { writer.value(member) }
+    writer.endArray()
+    if let version {
+      writer.key("version")
+      writer.value(version)
+    }
+    writer.endObject()
+  }
+
   static func members(in fields: [String: JSONValue]) -> [String] {
     fields["members"]?.arrayValue?.compactMap(\.stringValue) ?? []
   }

@@ -1,0 +1,125 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+/// The caller's own lists of principals, which records can be shared with.
+extension ServerParts {
+  private static let pattern = "/v1/spaces/{space}/lists"
+
+  func listRoutes() -> [Route] {
+    let list = Route.Documented(status: 200, about: "The list.", schema: "List", headers: ["ETag"])
+    return [
+      Route(
+        method: .get, pattern: Self.pattern, operation: "getLists", summary: "The caller's lists, by name.",
+        answers: [.init(status: 200, about: "The lists.", schema: "Lists")], handle: getLists),
+      Route(
+        method: .post, pattern: Self.pattern, operation: "createList", summary: "Makes a list.",
+        body: .init(schema: "ListInput"),
+        answers: [
+          .init(status: 201, about: "The new list.", schema: "List", headers: ["ETag", "Location"])
+        ],
+        problems: [409, 422], handle: createList),
+      Route(
+        method: .get, pattern: Self.pattern + "/{id}", operation: "getList",
+        summary: "One of the caller's lists.",
+        answers: [list], problems: [410], handle: { try Self.answer(try await storedList($0)) }),
+      Route(
+        method: .put, pattern: Self.pattern + "/{id}", operation: "putList",
+        summary:
+          "Replaces the name and members of a list; whoever goes or comes loses or gains sight of what is "
+          + "shared with it.",
+        parameters: [.ifMatch], body: .init(schema: "ListInput"), answers: [list],
+        problems: [409, 410, 412, 422], handle: putList),
+      Route(
+        method: .delete, pattern: Self.pattern + "/{id}", operation: "deleteList", summary: "Deletes a list.",
+        parameters: [.ifMatch], answers: [.init(status: 204, about: "It is deleted.")],
+        problems: [409, 410, 412], handle: deleteList),
+    ]
+  }
+
+  private func getLists(_ call: Call) async throws -> Answer {
+    let query = RecordQuery(PrincipalList.typeName, order: [Ordering("name"), Ordering("id")])
+    let records = try await authority.query(space: call.space, principal: call.principal, query)
+    let lists = try records.map(PrincipalList.init)
+    return Answer.object { writer in
+      writer.key("lists")
+      writer.beginArray()
+      for list in lists { list.write(to: &writer) }
+      writer.endArray()
+    }
+  }
+
+  private func createList(_ call: Call) async throws -> Answer {
+    let input = try call.parseBody { try ListInput(decoding: $0) }
+    var list = PrincipalList(name: input.name, members: input.members)
+    if let id = input.id { list.id = id }
+    let operation = Operation(id: "http", kind: .insert, record: list.recordID, fields: list.fields)
+    list.version = try await perform(call, operation, Preconditions([:])).version
+    var answer = try Self.answer(list, status: .created)
+    let names = [call.space, "lists", list.id].map(\.percentEncodedName)
+    answer.headers[.location] = "/v1/spaces/" + names.joined(separator: "/")
+    return answer
+  }
+
+  private func putList(_ call: Call) async throws -> Answer {
+    let preconditions = try Preconditions(call.headers)
+    let input = try call.parseBody { try ListInput(decoding: $0) }
+    var list = try await storedList(call)
+    guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
+    guard input.id ?? list.id == list.id else {
+      throw ServerProblem(.unprocessableContent, "invalid", "The body names another list than the address.")
+    }
+    list.name = input.name
+    list.members = input.members
+    let operation = Operation(
+      id: "http", kind: .update, record: list.recordID, base: list.version, fields: list.fields)
+    list.version = try await perform(call, operation, preconditions).version
+    return try Self.answer(list)
+  }
+
+  private func deleteList(_ call: Call) async throws -> Answer {
+    let preconditions = try Preconditions(call.headers)
+    let list = try await storedList(call)
+    guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
+    let operation = Operation(id: "http", kind: .delete, record: list.recordID, base: list.version)
+    _ = try await perform(call, operation, preconditions)
+    return Answer(.noContent)
+  }
+
+  private func storedList(_ call: Call) async throws -> PrincipalList {
+    let id = RecordID(type: PrincipalList.typeName, id: call.names["id"] ?? "")
+    let found = try await authority.record(space: call.space, principal: call.principal, id)
+    guard let found, !found.isDeleted else { throw Self.absent(found) }
+    return try PrincipalList(found)
+  }
+
+  private static func answer(_ list: PrincipalList, status: HTTPResponse.Status = .ok) throws -> Answer {
+    var writer = JSONWriter(reserving: 256)
+    list.write(to: &writer)
+    return .json(writer.bytes, status: status, headers: [.eTag: "\"\(list.version ?? "")\""])
+  }
+}
+
+/// The body that makes or replaces a list. The version may be there, as in an answer that is sent back edited.
+private struct ListInput {
+  var id: String?
+  var name = ""
+  var members: [String] = []
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws {
+    var (id, name, members) = (String?.none, String?.none, [String]())
+    try JSONReader.read(bytes) { reader in
+      try reader.object { member, reader in
+        switch member {
+        case "id": id = try reader.string()
+        case "name": name = try reader.string()
+        case "members": try reader.array { members.append(try $0.string()) }
+        case "version": _ = try reader.string()
+        default: throw JSONError(reason: "a list has no member '\(member)'", offset: reader.offset)
+        }
+      }
+    }
+    guard let name else { throw JSONError(reason: "a list needs 'name'", offset: bytes.count) }
+    (self.id, self.name, self.members) = (id, name, members)
+  }
+}

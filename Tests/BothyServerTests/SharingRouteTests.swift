@@ -1,0 +1,98 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("Sharing and lists by their addresses")
+struct SharingRouteTests {
+  private static let tokens = """
+    [{"token":"a","principal":"ann","spaces":["*"]},{"token":"b","principal":"bob","spaces":["*"]}]
+    """
+  private static let address = "/v1/spaces/hut/records/Todo/1"
+
+  private func server() throws -> ServerUnderTest {
+    let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
+    return try ServerUnderTest(
+      rules: AuthorityRules(schema: todoSchema(permissions)), tokens: Self.tokens)
+  }
+
+  /// Promises: N-4, N-5
+  @Test("sharing lets others in and out, under If-Match; only its owner may")
+  func sharing() async throws {
+    try await server().run { call in
+      let (ann, bob) = (call.with(token: "a"), call.with(token: "b"))
+      let made = try await ann(.put, Self.address, #"{"fields":{"title":"t"}}"#)
+      #expect(try await bob(.get, Self.address).status == 404)
+      let toBob = #"{"add":{"principals":["bob"]}}"#
+      #expect(try await bob(.post, Self.address + "/share", toBob).status == 404)
+      let stale = try await ann(.post, Self.address + "/share", toBob, [.ifMatch: #""99""#])
+      #expect(stale.status == 412)
+      let shared = try await ann(.post, Self.address + "/share", toBob, [.ifMatch: made.tag ?? ""])
+      #expect(shared.status == 200)
+      #expect(try shared.json()["sharing"] == ["principals": ["bob"]])
+      let seen = try await bob(.get, Self.address)
+      #expect(seen.status == 200 && seen.tag == shared.tag)
+      #expect(try await bob(.post, Self.address + "/share", #"{"add":{"principals":["cid"]}}"#).status == 403)
+      // What was read can be sent back edited.
+      let edited = try await bob(.put, Self.address, seen.text, [.ifMatch: seen.tag ?? ""])
+      #expect(edited.status == 200)
+      #expect(try edited.json()["sharing"] == ["principals": ["bob"]])
+      let alone = try await ann(.post, Self.address + "/share", #"{"remove":{"principals":["bob"]}}"#)
+      #expect(try alone.json()["sharing"] == nil)
+      #expect(try await bob(.get, Self.address).status == 404)
+      #expect(try await ann(.post, "/v1/spaces/hut/records/Todo/none/share", toBob).status == 404)
+      #expect(try await ann(.post, Self.address + "/share", #"{"add":{"friends":[]}}"#).status == 400)
+    }
+  }
+
+  /// Promises: N-8
+  @Test("a list is made, read, replaced and deleted by its owner; what is shared with it follows its members")
+  func lists() async throws {
+    try await server().run { call in
+      let (ann, bob) = (call.with(token: "a"), call.with(token: "b"))
+      let made = try await ann(
+        .post, "/v1/spaces/hut/lists", #"{"id":"L 1","name":"friends","members":["bob"]}"#)
+      #expect(made.status == 201)
+      let place = made.headers[.location] ?? ""
+      #expect(place == "/v1/spaces/hut/lists/L%201")
+      #expect(try await ann(.get, place).text == made.text)
+      let all = try await ann(.get, "/v1/spaces/hut/lists").json()["lists"]?.arrayValue
+      #expect(all == [try made.json()])
+      #expect(try await bob(.get, "/v1/spaces/hut/lists").json() == ["lists": []])
+      #expect(try await bob(.get, place).status == 404)
+
+      _ = try await ann(.put, Self.address, #"{"fields":{"title":"t"}}"#)
+      let shared = try await ann(.post, Self.address + "/share", #"{"add":{"lists":["L 1"]}}"#)
+      #expect(shared.status == 200)
+      #expect(try await bob(.get, Self.address).status == 200)
+      let foreign = try await bob(.post, Self.address + "/share", #"{"add":{"lists":["other"]}}"#)
+      #expect(foreign.status == 403)
+
+      let body = #"{"name":"nobody","members":[]}"#
+      #expect(try await ann(.put, place, body, [.ifMatch: #""0""#]).status == 412)
+      let replaced = try await ann(.put, place, body, [.ifMatch: made.tag ?? ""])
+      #expect(replaced.status == 200 && replaced.tag != made.tag)
+      #expect(try await bob(.get, Self.address).status == 404)
+      #expect(try await ann(.delete, place).status == 204)
+      #expect(try await ann(.get, place).status == 410)
+    }
+  }
+
+  @Test("a body that is no list is 400 or 422, and who has no name has no list")
+  func badLists() async throws {
+    try await server().run { call in
+      let ann = call.with(token: "a")
+      for (body, status) in [
+        (#"{"members":[]}"#, 400), (#"{"name":"x","more":1}"#, 400),
+        (#"{"name":"x","members":["a","a"]}"#, 422), (#"{"name":"x","members":[""]}"#, 422),
+      ] {
+        #expect(try await ann(.post, "/v1/spaces/hut/lists", body).status == status, "\(body)")
+      }
+    }
+    try await ServerUnderTest().run { call in
+      #expect(try await call(.post, "/v1/spaces/hut/lists", #"{"name":"x"}"#).status == 403)
+      #expect(try await call(.get, "/v1/spaces/hut/lists").json() == ["lists": []])
+    }
+  }
+}
