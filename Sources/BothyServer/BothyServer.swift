@@ -55,7 +55,7 @@ public final class BothyServer: Service {
     return Application(
       responder: pipeline, server: .http1(configuration: .init(idleTimeout: idle)),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-      services: [Heartbeat(hub: configuration.hints, interval: .seconds(15))],
+      services: [Heartbeat(hub: configuration.hints, interval: .seconds(15)), BlobSweeper(configuration)],
       onServerRunning: { channel in
         readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port))
       },

@@ -10,6 +10,8 @@ public struct ServerConfiguration: Sendable {
   public var port: Int
   public var ledger: any Ledger
   public var rules: AuthorityRules
+  /// What keeps the bytes of blobs; nil refuses them.
+  public var blobs: (any BlobVault)?
   /// Who may enter; nil admits every caller to every space as the principal `anyone`.
   public var tokens: TokenTable?
   public var limits: Limits
@@ -23,7 +25,7 @@ public struct ServerConfiguration: Sendable {
 
   public init(
     host: String = "127.0.0.1", port: Int = 8080, ledger: any Ledger,
-    rules: AuthorityRules = AuthorityRules(),
+    rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
     tokens: TokenTable? = nil, limits: Limits = Limits(), logger: Logger = Logger(label: "bothy.server"),
     hints: HintHub = HintHub(), compressesAnswers: Bool = true,
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock
@@ -32,6 +34,7 @@ public struct ServerConfiguration: Sendable {
     self.port = port
     self.ledger = ledger
     self.rules = rules
+    self.blobs = blobs
     self.tokens = tokens
     self.limits = limits
     self.logger = logger
@@ -53,15 +56,19 @@ public struct ServerConfiguration: Sendable {
     public var requestBurst: Int
     /// How long a connection may stay silent while a request is read or none is going on.
     public var idleTimeout: Duration
+    /// How long an upload that is not finished, or a blob that no record was ever pushed for, is kept after it was last asked
+    /// for. Devices count on a day.
+    public var unusedBlobAge: Duration
 
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
-      idleTimeout: Duration = .seconds(75)
+      idleTimeout: Duration = .seconds(75), unusedBlobAge: Duration = .seconds(7 * 86_400)
     ) {
       self.bodySize = bodySize
       self.requestsPerSecond = requestsPerSecond
       self.requestBurst = requestBurst
       self.idleTimeout = idleTimeout
+      self.unusedBlobAge = unusedBlobAge
     }
   }
 }

@@ -25,6 +25,12 @@ public struct SyncError: Error, Sendable {
     public static let protocolViolation = Code("protocolViolation")
     public static let noRemote = Code("noRemote")
     public static let cancelled = Code("cancelled")
+    /// The bytes of a blob are neither here nor on the server.
+    public static let blobMissing = Code("blobMissing")
+    /// The bytes of a blob do not have the checksum that names it.
+    public static let blobDamaged = Code("blobDamaged")
+    /// The server keeps no blobs.
+    public static let blobsUnsupported = Code("blobsUnsupported")
   }
 
   public var code: Code

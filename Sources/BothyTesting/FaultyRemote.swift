@@ -24,6 +24,9 @@ public final class FaultyRemote: RemoteStorage {
     var isOffline = false
     var requests: [SyncRequest] = []
     var reads = 0
+    var blobScript: @Sendable (BlobRequest) -> Fault = { _ in .none }
+    var afterBlobs: @Sendable (BlobRequest) async -> Void = { _ in }
+    var blobRequests: [BlobRequest] = []
     var hints: [AsyncThrowingStream<Void, any Error>.Continuation] = []
   }
 
@@ -44,15 +47,42 @@ public final class FaultyRemote: RemoteStorage {
   /// The number of queries, counts and digests that were asked for.
   public var reads: Int { state.withLock { $0.reads } }
 
+  /// The requests for blobs that were made, in order.
+  public var blobRequests: [BlobRequest] { state.withLock { $0.blobRequests } }
+
   public func forgetRequests() {
     state.withLock { state in
       state.requests = []
+      state.blobRequests = []
       state.reads = 0
     }
   }
 
   /// Sets what happens to each exchange from now on.
   public func setScript(_ script: @escaping @Sendable () -> Fault) { state.withLock { $0.script = script } }
+
+  /// Sets what happens to each request for a blob from now on.
+  public func setBlobScript(_ script: @escaping @Sendable (BlobRequest) -> Fault) {
+    state.withLock { $0.blobScript = script }
+  }
+
+  /// Sets what runs after the server has answered a request for a blob.
+  public func setAfterBlobs(_ body: @escaping @Sendable (BlobRequest) async -> Void) {
+    state.withLock { $0.afterBlobs = body }
+  }
+
+  public var blobs: (any BlobRemote)? {
+    guard let blobs = remote.blobs else { return nil }
+    return FaultyBlobs(
+      remote: blobs,
+      fault: { request in
+        self.state.withLock { state in
+          state.blobRequests.append(request)
+          return state.isOffline ? .lostRequest : state.blobScript(request)
+        }
+      },
+      afterwards: { request in await self.state.withLock { $0.afterBlobs }(request) })
+  }
 
   /// Sets what runs after the server has answered and before the device hears of it.
   public func setDuringExchange(_ body: @escaping @Sendable () async -> Void) {

@@ -1,5 +1,6 @@
 public import BothyStore
 public import BothySync
+import Foundation
 
 /// The real server rule in this process: every request and answer goes through its JSON, as over a network.
 public struct InProcessRemote: RemoteStorage {
@@ -35,11 +36,43 @@ public struct InProcessRemote: RemoteStorage {
 
   public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 
-  private func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
+  /// The blobs of the space, if the authority keeps any.
+  public var blobs: (any BlobRemote)? { authority.blobs == nil ? nil : InProcessBlobs(remote: self) }
+
+  func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
     do { return try await body() } catch let error as AuthorityError {
       throw RemoteError(.rejected, error.message, status: 400, code: error.code.rawValue)
+    } catch let error as BlobProblem {
+      throw RemoteError(
+        error.code == .notFound ? .notFound : .rejected, error.message, code: error.code.rawValue)
     } catch {
       throw RemoteError(.serverError, "\(error)", status: 500)
     }
+  }
+}
+
+/// The blob side of an `InProcessRemote`.
+private struct InProcessBlobs: BlobRemote {
+  let remote: InProcessRemote
+
+  func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await remote.mapped { try await remote.authority.blobHolding(space: remote.space, sha256) }
+  }
+
+  func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
+    try await remote.mapped { try await remote.authority.uploadBlob(space: remote.space, part) }
+  }
+
+  func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8] {
+    try await remote.mapped {
+      try await remote.authority.downloadBlob(space: remote.space, sha256, range)
+    }
+  }
+
+  /// Leads nowhere: the server is in this process.
+  func url(of sha256: String) -> URL {
+    let name = remote.space.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    return URL(string: "http://in-process.invalid/v1/spaces/\(name)/blobs/\(sha256)")
+      ?? URL(fileURLWithPath: "/dev/null")
   }
 }

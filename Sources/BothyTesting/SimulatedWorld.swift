@@ -11,15 +11,21 @@ public final class SimulatedWorld {
   public private(set) var devices: [SimulatedDevice] = []
   private let folder: URL
 
-  public init(rules: AuthorityRules = AuthorityRules(), time: VirtualTime = VirtualTime()) throws {
+  /// - Parameter blobs: what the server takes of blobs; nil for a server that keeps none.
+  public init(
+    rules: AuthorityRules = AuthorityRules(), blobs: BlobLimits? = BlobLimits(),
+    time: VirtualTime = VirtualTime()
+  ) throws {
     ledger = try SQLiteLedger()
     self.time = time
-    authority = Authority(ledger: ledger, rules: rules, now: time.reader())
     let shared = URL(fileURLWithPath: "/dev/shm")
     let parent =
       FileManager.default.fileExists(atPath: shared.path) ? shared : FileManager.default.temporaryDirectory
     folder = parent.appendingPathComponent("bothy-world-\(UUIDv7.make())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let vaultPath = folder.appendingPathComponent("vault").path
+    let vault = blobs.map { FolderVault(at: vaultPath, limits: $0, now: time.reader()) }
+    authority = Authority(ledger: ledger, rules: rules, blobs: vault, now: time.reader())
   }
 
   deinit {

@@ -25,7 +25,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "n")) var port = 8080
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
-  @Option(help: ArgumentHelp("The file that keeps all spaces.", valueName: "path"), completion: .file())
+  @Option(
+    help: ArgumentHelp("The file that keeps all spaces; blobs go into PATH-blobs.", valueName: "path"),
+    completion: .file())
   var database = "./bothy-server.sqlite"
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
   var schema: String?
@@ -85,7 +87,8 @@ struct ServeCommand: AsyncParsableCommand {
     let clock = try ToolClock()
     _ = try PrivateFile.create(at: database)
     return ServerConfiguration(
-      host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules, tokens: table,
+      host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules,
+      blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tokens: table,
       logger: logger(), now: { clock.now() })
   }
 

@@ -13,13 +13,15 @@ struct RunningServer: Sendable {
 
   static func run(
     tokens: String? = nil, limits: ServerConfiguration.Limits = .init(), ledger: (any Ledger)? = nil,
+    blobs: (any BlobVault)? = nil,
     _ body: @escaping @Sendable (RunningServer) async throws -> Void
   ) async throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let server = BothyServer(
       ServerConfiguration(
-        port: 0, ledger: try ledger ?? SQLiteLedger(), tokens: try tokens.map { try TokenTable(json: $0) },
+        port: 0, ledger: try ledger ?? SQLiteLedger(), blobs: blobs,
+        tokens: try tokens.map { try TokenTable(json: $0) },
         limits: limits, logger: logger))
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -5,10 +5,10 @@ import HTTPTypes
 
 /// Bothy's own server over HTTP: one space, one principal.
 public struct BothyRemote: RemoteStorage {
-  private let base: String
-  private let transport: any HTTPTransport
+  let base: String
+  let transport: any HTTPTransport
   private let tokens: TokenSource
-  private let timeout: Duration
+  let timeout: Duration
 
   /// - Parameters:
   ///   - url: The server's address, `https://example.org`, with a path if it lives below one.
@@ -115,7 +115,7 @@ extension BothyRemote {
   }
 
   /// Sends with the token; after a 401 once more, if there is another token by then.
-  private func authorized<Response: Sendable>(
+  func authorized<Response: Sendable>(
     _ send: (HTTPFields) async throws(RemoteError) -> (Response, status: Int)
   ) async throws(RemoteError) -> Response {
     let token = try await Self.credentials { try await tokens.token() }

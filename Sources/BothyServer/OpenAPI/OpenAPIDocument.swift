@@ -71,17 +71,19 @@ enum OpenAPIDocument {
     route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map { segment in
       let name = String(segment.dropFirst().dropLast()).replacing("...", with: "")
       let limits: [String: Int64] = ["space": 128, "type": 64, "id": 512, "path": 512]
-      return [
-        "name": .string(name), "in": "path", "required": true,
-        "schema": ["type": "string", "minLength": 1, "maxLength": .int(limits[name] ?? 512)],
-      ]
+      let schema: JSONValue =
+        name == "sha256"
+        ? ["type": "string", "pattern": "^[0-9a-f]{64}$"]
+        : ["type": "string", "minLength": 1, "maxLength": .int(limits[name] ?? 512)]
+      return ["name": .string(name), "in": "path", "required": true, "schema": schema]
     }
   }
 
   private static func parameter(_ parameter: Route.Parameter) -> JSONValue {
     let schema = try? JSONValue(parsing: parameter.schema)  // a test parses every schema
     return [
-      "name": .string(parameter.name), "in": .string(parameter.place.rawValue), "required": false,
+      "name": .string(parameter.name), "in": .string(parameter.place.rawValue),
+      "required": .bool(parameter.isRequired),
       "description": .string(parameter.about), "schema": schema ?? true,
     ]
   }
@@ -97,11 +99,14 @@ enum OpenAPIDocument {
     410: "The record was deleted.",
     412: "The record is not in the state that If-Match or If-None-Match asks for.",
     413: "The body, a record or the number of operations is over the limit.",
+    416: "The blob has no such bytes; Content-Range says how many it has.",
     415: "The body's type or encoding is not taken.",
     422: "Understood and refused; `fields` says what is wrong with which field.",
     428: "The record exists, so If-Match is required.",
     429: "Too many requests of this principal; see Retry-After.",
     500: "The server failed; its log has the request's id.",
+    501: "This server keeps no blobs.",
+    507: "The space has no room for the blob, or the server's disk is full.",
     503: "The database is busy or cannot be read; see Retry-After.",
   ]
 
@@ -115,6 +120,8 @@ enum OpenAPIDocument {
       var names: [String] = []
       if status == 401 { names = ["WWW-Authenticate"] }
       if status == 429 || status == 503 { names = ["Retry-After"] }
+      if status == 416 { names = ["Content-Range"] }
+      if status == 409, route.operation == "uploadBlobPart" { names = ["Upload-Offset"] }
       responses[String(status)] = response(
         .init(status: status, about: reasons[status] ?? "An error.", schema: "Problem", headers: names))
     }
@@ -139,9 +146,12 @@ enum OpenAPIDocument {
   }
 
   private static let headers: JSONValue = [
+    "Accept-Ranges": ["required": true, "schema": ["const": "bytes"]],
+    "Content-Range": ["required": true, "schema": ["type": "string"]],
     "ETag": ["required": true, "schema": ["type": "string"]],
     "Location": ["required": true, "schema": ["type": "string"]],
     "Retry-After": ["required": true, "schema": ["type": "integer"]],
+    "Upload-Offset": ["required": true, "schema": ["type": "integer", "minimum": 0]],
     "WWW-Authenticate": ["required": true, "schema": ["type": "string"]],
     "X-Request-Id": ["required": true, "schema": ["type": "string"]],
   ]

@@ -118,6 +118,7 @@ enum OpenAPISchemas {
       "requestId":{"type":"string"}},"additionalProperties":false}},"additionalProperties":false},
     "Health":{"type":"object","required":["status"],"properties":{"status":{"const":"ok"}},
       "additionalProperties":false},
+    "Bytes":{"type":"string","contentMediaType":"application/octet-stream"},
     "EventStream":{"type":"string"},
     "MetricsText":{"type":"string"},
     "OpenAPI":{"type":"object"}

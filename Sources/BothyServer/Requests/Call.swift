@@ -28,7 +28,8 @@ struct Answer: Sendable {
   enum Body: Sendable {
     case none
     case bytes([UInt8])
-    case stream(@Sendable (inout any ResponseBodyWriter) async throws -> Void)
+    /// Bytes written one after another; `length` says how many, where that is known.
+    case stream(length: Int? = nil, @Sendable (inout any ResponseBodyWriter) async throws -> Void)
   }
 
   var status: HTTPResponse.Status
@@ -42,6 +43,7 @@ struct Answer: Sendable {
   }
 
   static let jsonType = "application/json"
+  static let bytesType = "application/octet-stream"
 
   static func json(
     _ bytes: [UInt8], status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]

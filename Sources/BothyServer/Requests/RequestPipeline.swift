@@ -162,8 +162,11 @@ struct RequestPipeline: HTTPResponder {
     let isHead = request.method == .head
     switch answer.body {
     case .none: return Response(status: answer.status, headers: headers)
-    case .stream(let write):
-      return Response(status: answer.status, headers: headers, body: isHead ? .init() : .init(write))
+    case .stream(let length, let write):
+      if let length { headers[.contentLength] = String(length) }
+      return Response(
+        status: answer.status, headers: headers,
+        body: isHead ? .init() : .init(contentLength: length, write))
     case .bytes(var bytes):
       if compresses, bytes.count > 1024, headers[.eTag]?.hasPrefix("W/") ?? true,
         AcceptedEncoding.admitsGzip(request.headers), let packed = try? Gzip.compress(bytes)

@@ -91,15 +91,32 @@ extension ServerProblem {
     case let problem as ServerProblem: self = problem
     case let error as JSONError: self.init(.badRequest, "malformed", error.description)
     case let error as AuthorityError: self.init(error)
+    case let problem as BlobProblem: self.init(problem)
     case let error as StoreError:
       switch error.code {
       case .invalidQuery, .unknownType, .unknownField, .invalidValue:
         self.init(.unprocessableContent, error.code.description, error.message)
       case .busy: self = .unavailable("The database is busy; try again.")
+      case .diskFull:
+        self.init(
+          .insufficientStorage, "diskFull", "The server's disk is full; whoever runs it must make room.")
       default: return nil
       }
     default: return nil
     }
+  }
+
+  private init(_ problem: BlobProblem) {
+    let status: HTTPResponse.Status =
+      switch problem.code {
+      case .invalid: .badRequest
+      case .notFound: .notFound
+      case .tooLarge: .contentTooLarge
+      case .quotaExceeded: .insufficientStorage
+      case .checksumMismatch: .unprocessableContent
+      case .unsupported: .notImplemented
+      }
+    self.init(status, problem.code.rawValue, problem.message)
   }
 
   /// `updateRequired` is 422: 426 is about the protocol of the connection and would need an Upgrade field.
@@ -113,4 +130,9 @@ extension ServerProblem {
       }
     self.init(status, error.code.rawValue, error.message)
   }
+}
+
+extension HTTPResponse.Status {
+  /// 507 (RFC 4918, 11.5), which has no name of its own in HTTPTypes.
+  static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
 }

@@ -24,6 +24,7 @@ struct Route: Sendable {
     var place: Place
     var schema: String
     var about: String
+    var isRequired = false
   }
 
   struct RequestBody: Sendable {

@@ -7,7 +7,9 @@ struct ServerParts: Sendable {
   let metrics: ServerMetrics
 
   init(_ configuration: ServerConfiguration) {
-    authority = Authority(ledger: configuration.ledger, rules: configuration.rules, now: configuration.now)
+    authority = Authority(
+      ledger: configuration.ledger, rules: configuration.rules, blobs: configuration.blobs,
+      now: configuration.now)
     hints = configuration.hints
     metrics = ServerMetrics(registry: MetricsRegistry())
   }
@@ -16,7 +18,7 @@ struct ServerParts: Sendable {
   func routes() -> RouteTable {
     let described =
       syncRoutes() + recordRoutes() + sharingRoutes() + listRoutes() + queryRoutes() + containerRoutes()
-      + eventRoutes() + serviceRoutes()
+      + blobRoutes() + eventRoutes() + serviceRoutes()
     return RouteTable(described + [OpenAPIDocument.route(describing: described)])
   }
 }

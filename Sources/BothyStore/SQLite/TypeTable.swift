@@ -19,6 +19,9 @@ package final class TypeTable: Sendable {
   package let firstColumn: [Int32]
   /// Whether a field is a list of references, which is indexed beside the table.
   package let hasListReferences: Bool
+  /// The fields that name blobs, and their quoted columns: none in most types.
+  package let blobFields: [String]
+  package let blobColumns: [String]
   /// Whether a write has more to do than its row and its outbox entry.
   let hasSideWork: Bool
 
@@ -52,6 +55,8 @@ package final class TypeTable: Sendable {
     hasListReferences = schema.fields.contains { field in
       if case .references = field.kind { true } else { false }
     }
+    blobFields = schema.fields.filter { $0.kind == .blob }.map(\.name)
+    blobColumns = blobFields.map(\.quotedIdentifier)
     hasSideWork = hasListReferences || (schema.isSynced && schema.fields.contains(where: \.isUnique))
     let system = schema.isSynced ? ["_container", "_version", "_extra"] : []
     let inserted = ["_id"] + columns + (schema.isSynced ? ["_container"] : [])

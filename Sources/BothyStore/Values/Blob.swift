@@ -13,3 +13,34 @@ public struct Blob: Sendable, Hashable, Codable {
     self.contentType = contentType
   }
 }
+
+extension Blob {
+  /// The blob that a field's JSON describes; nil for anything else.
+  package init?(_ json: JSONValue) {
+    guard let sha256 = json["sha256"]?.stringValue, Self.isName(sha256) else { return nil }
+    self.init(
+      sha256: sha256, size: Int(clamping: max(0, json["size"]?.intValue ?? 0)),
+      contentType: json["contentType"]?.stringValue)
+  }
+
+  /// Whether a text can be the SHA-256 of something; such a name is a safe file name, too.
+  package static func isName(_ text: some StringProtocol) -> Bool {
+    text.utf8.count == 64 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+  }
+}
+
+extension FieldValue {
+  /// A blob as the value of a field, for records without a Swift type.
+  public init(_ blob: Blob) {
+    var members: [String: JSONValue] = ["sha256": .string(blob.sha256), "size": .int(Int64(blob.size))]
+    members["contentType"] = blob.contentType.map { .string($0) }
+    self = .json(JSONValue.object(members).canonicalText)
+  }
+
+  /// The blob that the value names; nil when it names none.
+  public var blob: Blob? {
+    // Text that is no JSON names no blob.
+    guard case .json(let text) = self, let json = try? JSONValue(parsing: text) else { return nil }
+    return Blob(json)
+  }
+}

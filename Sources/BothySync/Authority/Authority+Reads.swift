@@ -16,6 +16,7 @@ extension Authority {
     -> Outcome.Verdict
   {
     let now = now()
+    try await keepBlobs(namedBy: [operation], in: space)
     return try await ledger.write(space: space) { ledger in
       var batch = try batch(of: [operation], principal, now, ledger)
       let verdict = try batch.apply(operation)

@@ -7,12 +7,16 @@ import BothyStore
 public struct Authority: Sendable {
   public let ledger: any Ledger
   public var rules: AuthorityRules
+  /// What keeps the bytes of blobs; nil on a server that takes none.
+  public let blobs: (any BlobVault)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
 
   public init(
-    ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), now: @escaping @Sendable () -> Int64
+    ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
+    now: @escaping @Sendable () -> Int64
   ) {
+    self.blobs = blobs
     self.ledger = ledger
     self.rules = rules
     self.now = now
@@ -31,6 +35,7 @@ public struct Authority: Sendable {
         SyncResponse(pages: try pages(request, principal, ledger, leavingOut: []), serverTime: now)
       }
     }
+    try await keepBlobs(namedBy: request.operations, in: space)
     return try await ledger.write(space: space) { ledger in
       var response = SyncResponse(serverTime: now)
       var told: Set<Int64> = []

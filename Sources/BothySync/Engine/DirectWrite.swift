@@ -37,6 +37,10 @@ struct DirectWrite: Sendable {
       }
       let request = SyncRequest(
         device: pass.device, schemaVersion: pass.store.schema.version, operations: [operation])
+      if let error = try await uploadBlobs(of: operation) {
+        // Nothing was sent: what is queued is a change like any other.
+        return .unreachable(error, Draft())
+      }
       let response: SyncResponse
       do { response = try await pass.remote.exchange(request) } catch {
         guard error.errorClass == .unreachable else { throw error }
@@ -77,6 +81,30 @@ struct DirectWrite: Sendable {
     guard try await isInDoubt() else { return nil }
     let reason = report.skipped.map { SyncError($0).message }
     return RemoteError(.unreachable, reason ?? "The server did not answer an earlier change of the record.")
+  }
+
+  /// Brings the blobs that the operation names to the server first. Returns why the server can't be reached.
+  private func uploadBlobs(of operation: Operation) async throws -> RemoteError? {
+    let table = try pass.store.catalog.table(operation.record.type)
+    guard !table.blobFields.isEmpty else { return nil }
+    let now = pass.clock.now()
+    let needs = try await pass.store.read {
+      try BlobNeed.missing(operation.fields, table, now: now, in: $0).map(\.blob)
+    }
+    for blob in needs {
+      guard let remote = pass.remote.blobs else { throw refusal(.blobsUnsupported) }
+      var upload = BlobUpload(blob, pass)
+      do {
+        while !upload.isDone {
+          if case .refused(let rejection) = try await upload.step(remote) { throw refusal(rejection) }
+        }
+      } catch let error as RemoteError where error.errorClass == .unreachable { return error }
+    }
+    return nil
+  }
+
+  private func refusal(_ rejection: Rejection) -> SyncError {
+    SyncError(.rejected, rejection.message, record: change.id, rejection: rejection)
   }
 
   /// The operation that the change amounts to, found by making it and rolling back.

@@ -19,6 +19,7 @@ public struct SyncConfiguration: Sendable {
   public var pageSize = 1000
   /// Whether operations carry the time of the edit.
   public var sendsLocalTimes = true
+  public var blobs = BlobOptions()
   public var triggers: SyncTriggers = .default
   public var backoff = Backoff()
   /// Random numbers for operation ids, so that a test can replay.
@@ -52,6 +53,20 @@ public struct SyncConfiguration: Sendable {
   }
 
   func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }
+}
+
+/// How the bytes of blobs travel and how many of them stay on the device.
+public struct BlobOptions: Sendable, Hashable {
+  /// The most bytes of a blob in one request, and in memory.
+  public var partSize = 1 << 20
+  /// How many bytes of blobs are kept here; nil keeps all. Those used longest ago go first, and only ones that the server
+  /// has: never what is pending or pinned. Kept at the end of each sync that moved blobs, and after downloads.
+  public var budget: Int64?
+
+  public init(partSize: Int = 1 << 20, budget: Int64? = nil) {
+    self.partSize = max(1, partSize)
+    self.budget = budget
+  }
 }
 
 /// What starts a sync by itself while `run()` is running.

@@ -10,7 +10,8 @@ struct SyncPass: Sendable {
   let configuration: SyncConfiguration
   let clock: SyncClock
   let device: String
-  /// Called after each exchange.
+  let blobs: BlobFolder
+  /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
   struct Request: Sendable, Hashable {
@@ -30,6 +31,7 @@ struct SyncPass: Sendable {
     var report = SyncReport()
     var open = request.scope == .push ? [] : request.pulls
     var fruitless = 0
+    var uploads = BlobUploads(self)
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
     do {
@@ -45,7 +47,12 @@ struct SyncPass: Sendable {
         try Task.checkCancellation()
         let step = try await exchange(request, due: due, &open, &report)
         fruitless = step.madeProgress ? 0 : fruitless + 1
-        if step.isDone || fruitless > Self.fruitlessLimit { return report }
+        if fruitless > Self.fruitlessLimit { return report }
+        // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
+        guard step.isDone else { continue }
+        let requests = report.requests
+        guard try await uploads.advance(step.blobs, &report) else { return report }
+        if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError {
         report.skipped = Task.isCancelled ? .cancelled : SkipReason(error)
         report.retryAfter = error.retryAfter
@@ -60,12 +67,21 @@ struct SyncPass: Sendable {
     }
   }
 
+  private struct Step {
+    var isDone: Bool
+    var madeProgress: Bool
+    /// The blobs that records wait for.
+    var blobs: [BlobNeed]
+  }
+
   private func exchange(
     _ request: Request, due: Int64, _ open: inout [PullScope], _ report: inout SyncReport
-  ) async throws -> (isDone: Bool, madeProgress: Bool) {
+  ) async throws -> Step {
     let plan = try await plan(request, due: due, open)
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
-    if plan.batch.items.isEmpty && plan.request.pulls.isEmpty { return (true, false) }
+    if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
+      return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
+    }
     let sentAt = clock.now()
     let response = try await remote.exchange(plan.request)
     report.requests += 1
@@ -83,7 +99,7 @@ struct SyncPass: Sendable {
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { $0.more || !$0.changes.isEmpty }
       || !step.failures.isEmpty
       || !step.synced.isEmpty
-    return (!sendsMore && open.isEmpty, changed)
+    return Step(isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs)
   }
 
   // MARK: the request
@@ -219,4 +235,7 @@ public struct SyncProgress: Sendable, Hashable {
   public var pushed: Int
   public var pulled: Int
   public var requests: Int
+  /// Bytes of blobs that the server has taken, and those that it still lacks of the blobs known so far.
+  public var uploadedBytes: Int64 = 0
+  public var bytesToUpload: Int64 = 0
 }

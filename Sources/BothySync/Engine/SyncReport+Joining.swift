@@ -19,6 +19,7 @@ extension SyncReport {
     pushed += further.pushed
     pulled += further.pulled
     requests += further.requests
+    uploadedBlobs += further.uploadedBlobs
     repaired += further.repaired
     skipped = further.skipped
     retryAfter = further.retryAfter

@@ -15,6 +15,8 @@ public struct SyncReport: Sendable, Hashable {
   public var pushed = 0
   /// Changes of others applied here.
   public var pulled = 0
+  /// Blobs that the server has now because of this sync.
+  public var uploadedBlobs = 0
   /// Round trips.
   public var requests = 0
   /// Values that had to be filled in or left aside because they did not fit the schema.

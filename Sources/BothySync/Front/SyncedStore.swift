@@ -13,6 +13,8 @@ public final class SyncedStore: Sendable {
   public let clock: SyncClock
   let remote: any RemoteStorage
   let engine: SyncEngine
+  let blobFolder: BlobFolder
+  let downloads = BlobDownloads()
   private let settings: Mutex<SyncConfiguration>
   private let paused = Mutex(false)
 
@@ -34,9 +36,11 @@ public final class SyncedStore: Sendable {
       return try SyncValues.device(in: transaction)
     }
     let progress = ProgressRelay()
+    blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
       pass: SyncPass(
         store: store, remote: remote, configuration: configuration, clock: clock, device: device,
+        blobs: blobFolder,
         progress: { progress.send($0) }))
     progress.connect(to: engine)
   }

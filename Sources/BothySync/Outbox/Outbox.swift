@@ -222,6 +222,24 @@ extension Outbox {
     try update.run()
   }
 
+  /// The entry is in the inbox, and tried again after `time` unless its state says otherwise.
+  static func postpone(
+    _ id: RecordID, _ rejection: Rejection, until time: Int64, state: OutboxEntry.State,
+    in transaction: WriteTransaction
+  ) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, attempts = attempts + 1,
+        retry_at = ?3, reason = ?4, state = ?5 WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(time, at: 3)
+    update.bind(rejection.json, at: 4)
+    update.bind(Int64(state.rawValue), at: 5)
+    try update.run()
+  }
+
   /// Entries that wait after a refusal may be sent at once.
   static func clearRetryTimes(in transaction: WriteTransaction) throws {
     try PreparedStatement(

@@ -4,6 +4,7 @@
 ///   rise with time are appended.
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
+/// - `bothy_blob`: what is known of each blob, see `BlobTable`.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
   static let all = [
@@ -32,5 +33,6 @@ enum OutboxTables {
       type TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    BlobTable.sql,
   ]
 }

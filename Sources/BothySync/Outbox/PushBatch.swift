@@ -14,6 +14,8 @@ struct PushBatch: Sendable {
   var items: [Item] = []
   /// Entries that were not sent, because the record they refer to is not on the server and cannot be sent now.
   var blocked: [(record: RecordID, by: RecordID)] = []
+  /// Blobs that the server is to have before the entries that name them are sent.
+  var blobs: [BlobNeed] = []
 
   var operations: [Operation] { items.map(\.operation) }
 }
@@ -74,7 +76,7 @@ struct PushBatchBuilder {
   private mutating func addOperationsInDoubt(_ records: Set<RecordID>?) throws {
     let select = try PreparedStatement(
       """
-      SELECT type, id, sent, sent_revision FROM bothy_outbox INDEXED BY bothy_outbox_open
+      SELECT type, id, sent, sent_revision, revision FROM bothy_outbox INDEXED BY bothy_outbox_open
       WHERE operation IS NOT NULL ORDER BY operation LIMIT ?
       """, in: transaction.database)
     select.bind(Int64(records == nil ? limit : -1), at: 1)
@@ -83,6 +85,7 @@ struct PushBatchBuilder {
       let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
       if let records, !records.contains(record) { continue }
       let operation = try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }
+      if try needsBlobs(operation, revision: select.int(at: 4)) { continue }
       batch.items.append(.init(operation: operation, revision: select.int(at: 3), isPartial: false))
       visited[record] = .sent
     }
@@ -125,6 +128,11 @@ struct PushBatchBuilder {
       try Outbox.drop(entry.record, in: transaction)
       return
     }
+    if !table.blobFields.isEmpty,
+      try needsBlobs(entry.record, entry.kind, entry.revision, fields, table)
+    {
+      return
+    }
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
       guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else {
@@ -145,6 +153,29 @@ struct PushBatchBuilder {
       }
     }
     try send(entry, table, fields: fields, isPartial: isPartial, container: row.container)
+  }
+
+  /// Whether the entry waits for blobs that the server is not known to have; those who refer to it wait too.
+  private mutating func needsBlobs(
+    _ record: RecordID, _ kind: Operation.Kind, _ revision: Int64, _ fields: [String: JSONValue],
+    _ table: TypeTable
+  ) throws -> Bool {
+    let missing = try BlobNeed.missing(fields, table, now: now, in: transaction)
+    guard !missing.isEmpty else { return false }
+    batch.blobs += missing.map { blob, attempts in
+      BlobNeed(record: record, operation: kind, revision: revision, blob: blob, attempts: attempts)
+    }
+    visited[record] = .blocked(by: record)
+    return true
+  }
+
+  /// The same for an operation that was sent long ago: had it arrived, the server would have kept its blobs.
+  private mutating func needsBlobs(_ operation: Operation, revision: Int64) throws -> Bool {
+    guard let table = transaction.catalog.tableIfKnown(operation.record.type), !table.blobFields.isEmpty
+    else {
+      return false
+    }
+    return try needsBlobs(operation.record, operation.kind, revision, operation.fields, table)
   }
 
   private func isOpen(_ record: RecordID) -> Bool {

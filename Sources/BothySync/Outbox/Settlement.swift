@@ -238,17 +238,8 @@ struct Settlement {
   private func postpone(
     _ id: RecordID, _ entry: OutboxEntry, _ rejection: Rejection, state: OutboxEntry.State
   ) throws {
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, attempts = attempts + 1,
-        retry_at = ?3, reason = ?4, state = ?5 WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(clock.now() + backoff.milliseconds(attempt: entry.attempts + 1), at: 3)
-    update.bind(rejection.json, at: 4)
-    update.bind(Int64(state.rawValue), at: 5)
-    try update.run()
+    let later = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
+    try Outbox.postpone(id, rejection, until: later, state: state, in: transaction)
   }
 
   // MARK: shared

@@ -52,6 +52,8 @@ public struct RemoteError: Error, Sendable, Hashable {
     case 409, 412: errorClass = .conflict
     case 429: errorClass = .throttled
     case 503 where retryAfter != nil: errorClass = .throttled
+    // What the server will never do, or has no room for: the request is refused as it is.
+    case 501, 507: errorClass = .rejected
     case 502, 503, 504: errorClass = .unreachable
     case 500...: errorClass = .serverError
     default: errorClass = .rejected

@@ -19,6 +19,9 @@ public protocol RemoteStorage: Sendable {
 
   /// Hints that there is news: an element each time, with no data. Ends when the connection is lost.
   func hints() -> AsyncThrowingStream<Void, any Error>
+
+  /// The keeper of the bytes of blobs; nil, unless given, where the server has none.
+  var blobs: (any BlobRemote)? { get }
 }
 
 /// Proof of equality: the number of live records of a scope and the sum of their hashes.

@@ -12,6 +12,7 @@ struct DatabaseCommand: AsyncParsableCommand {
       """,
     subcommands: [
       CreateCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, QueryCommand.self,
-      CountCommand.self, ImportCommand.self, ExportCommand.self, WatchCommand.self, ChangesCommand.self,
+      CountCommand.self, BlobCommand.self, ImportCommand.self, ExportCommand.self, WatchCommand.self,
+      ChangesCommand.self,
     ])
 }

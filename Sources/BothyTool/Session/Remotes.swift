@@ -59,6 +59,8 @@ private struct NamedRemote: RemoteStorage {
 
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 
+  var blobs: (any BlobRemote)? { remote.blobs }
+
   private func named(_ error: RemoteError) -> RemoteError {
     var error = error
     let verb = error.errorClass == .unreachable ? "can't be reached" : "says"

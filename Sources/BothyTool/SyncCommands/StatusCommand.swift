@@ -16,10 +16,11 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let counts = try session.store.pendingCounts()
+      let blobs = try session.store.blobs.backlog()
       let containers = try session.store.containers()
       let reachable = await session.connection.isReachable()
       try output.print {
-        text(counts, containers, session.address, reachable)
+        text(counts, blobs, containers, session.address, reachable)
       } json: { writer in
         writer.object("pending") { writer in
           writer.member("insert", counts.insert)
@@ -28,6 +29,11 @@ struct StatusCommand: AsyncParsableCommand {
         }
         writer.member("inbox", counts.inbox)
         writer.member("drafts", counts.held)
+        writer.object("blobs") { writer in
+          writer.member("waiting", blobs.count)
+          writer.member("bytes", blobs.bytes)
+          writer.member("sent", blobs.sent)
+        }
         writer.list("containers", containers) { writer, container in
           writer.member("container", container.scope.container)
           writer.member("children", container.scope.includesChildren)
@@ -41,12 +47,16 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func text(
-    _ counts: PendingCounts, _ containers: [ContainerStatus], _ address: RemoteAddress?, _ reachable: Bool?
+    _ counts: PendingCounts, _ blobs: BlobBacklog, _ containers: [ContainerStatus],
+    _ address: RemoteAddress?, _ reachable: Bool?
   ) -> String {
     var lines = [
       "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
         + " (\(counts.inbox) refused, \(counts.held) drafts)"
     ]
+    if blobs.count > 0 {
+      lines.append("Blobs:   \(blobs.count) to upload, \(blobs.sent) of \(blobs.bytes) bytes are there")
+    }
     for container in containers {
       let name = container.scope.container.isEmpty ? "everything" : container.scope.container
       let when = container.pulledAt.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never completely"

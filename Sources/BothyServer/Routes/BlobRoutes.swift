@@ -1,0 +1,192 @@
+import BothySync
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The bytes that records name, at addresses that say what they are: asked for, given in ranges, taken in parts.
+///
+/// The two upload fields are those of the IETF's draft on resumable uploads.
+extension ServerParts {
+  private static let pattern = "/v1/spaces/{space}/blobs/{sha256}"
+
+  func blobRoutes() -> [Route] {
+    let whole = [
+      Route.Documented(
+        status: 201, about: "The blob is complete and verified.", headers: ["ETag", "Upload-Offset"]),
+      Route.Documented(status: 200, about: "The space had it already.", headers: ["ETag", "Upload-Offset"]),
+    ]
+    let names = ["ETag", "Accept-Ranges"]
+    return [
+      Route(
+        method: .get, pattern: Self.pattern, operation: "getBlob",
+        summary: """
+          The blob's bytes, or one range of them. HEAD of a blob that is being uploaded is answered 404 with how much is here.
+          """,
+        parameters: [.range, .ifRange, .ifNoneMatch],
+        answers: [
+          .init(status: 200, about: "All of it.", schema: "Bytes", type: Answer.bytesType, headers: names),
+          .init(
+            status: 206, about: "The range.", schema: "Bytes", type: Answer.bytesType,
+            headers: names + ["Content-Range"]),
+          .init(status: 304, about: "The caller has it.", headers: ["ETag"]),
+        ], problems: [416, 501], handle: getBlob),
+      Route(
+        method: .put, pattern: Self.pattern, operation: "putBlob",
+        summary: "Uploads a blob in one piece.", body: .init(schema: "Bytes", types: [Answer.bytesType]),
+        answers: whole, problems: [422, 501, 507], handle: putBlob),
+      Route(
+        method: .patch, pattern: Self.pattern, operation: "uploadBlobPart",
+        summary:
+          "Uploads the part of a blob that continues what is here; Upload-Offset of the answer says where to go on.",
+        parameters: [.uploadOffset, .uploadLength], body: .init(schema: "Bytes", types: [Answer.bytesType]),
+        answers: whole + [.init(status: 204, about: "The part is here.", headers: ["Upload-Offset"])],
+        problems: [409, 422, 501, 507], handle: uploadBlobPart),
+    ]
+  }
+
+  // MARK: giving
+
+  private func getBlob(_ call: Call) async throws -> Answer {
+    let name = call.names["sha256"] ?? ""
+    let size: Int64
+    switch try await authority.blobHolding(space: call.space, name) {
+    case .whole(let found): size = found
+    case .part(let received):
+      var problem = ServerProblem.notFound
+      problem.headers[.uploadOffset] = String(received)
+      throw problem
+    }
+    var headers: HTTPFields = [
+      .eTag: "\"\(name)\"", .cacheControl: "private, max-age=31536000, immutable", .acceptRanges: "bytes",
+    ]
+    guard try Preconditions(call.headers).noneMatches(name) else {
+      return Answer(.notModified, headers: headers)
+    }
+    headers[.contentType] = Answer.bytesType
+    // Whatever the bytes are, they are no page of this server.
+    headers[.contentDisposition] = "attachment"
+    let isSame = call.headers[.ifRange].map { $0 == "\"\(name)\"" } ?? true
+    switch isSame ? ByteRange(call.headers[.range], of: size) : .all {
+    case .all: return Answer(.ok, headers: headers, body: body(of: name, 0..<size, call))
+    case .part(let range):
+      headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+      return Answer(.partialContent, headers: headers, body: body(of: name, range, call))
+    case .unsatisfiable:
+      var problem = ServerProblem(.rangeNotSatisfiable, "badRange", "The blob has \(size) bytes.")
+      problem.headers[.contentRange] = "bytes */\(size)"
+      throw problem
+    }
+  }
+
+  /// Reads and writes a quarter of a megabyte at a time; the writer waits for a slow reader.
+  private func body(of name: String, _ range: Range<Int64>, _ call: Call) -> Answer.Body {
+    .stream(length: range.count) { writer in
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let end = min(range.upperBound, offset + 262_144)
+        let bytes = try await authority.downloadBlob(space: call.space, name, offset..<end)
+        guard !bytes.isEmpty else { throw BlobProblem(.notFound, "The blob is gone.") }
+        try await writer.write(ByteBuffer(bytes: bytes))
+        offset += Int64(bytes.count)
+      }
+      try await writer.finish(nil)
+    }
+  }
+
+  // MARK: taking
+
+  private func putBlob(_ call: Call) async throws -> Answer {
+    let name = call.names["sha256"] ?? ""
+    let bytes = Array(call.body.readableBytesView)
+    guard case .part(let received) = try await authority.blobHolding(space: call.space, name) else {
+      return Self.taken(name, bytes.count, .ok)
+    }
+    // What is here of it is the beginning of the same bytes, or the checksum will tell.
+    let start = min(Int(received), bytes.count)
+    let part = BlobPart(
+      sha256: name, size: Int64(bytes.count), offset: Int64(start), bytes: Array(bytes[start...]))
+    guard case .whole(let size) = try await authority.uploadBlob(space: call.space, part) else {
+      throw ServerProblem.unavailable("The same blob is being uploaded by somebody else; try again.")
+    }
+    return Self.taken(name, Int(size), .created)
+  }
+
+  private func uploadBlobPart(_ call: Call) async throws -> Answer {
+    let name = call.names["sha256"] ?? ""
+    let (offset, length) = (try call.number(.uploadOffset), try call.number(.uploadLength))
+    let part = BlobPart(
+      sha256: name, size: length, offset: offset, bytes: Array(call.body.readableBytesView))
+    if case .whole(let size) = try await authority.blobHolding(space: call.space, name) {
+      return Self.taken(name, Int(size), .ok)
+    }
+    switch try await authority.uploadBlob(space: call.space, part) {
+    case .whole(let size): return Self.taken(name, Int(size), .created)
+    case .part(let received) where received == offset + Int64(part.bytes.count):
+      return Answer(.noContent, headers: [.uploadOffset: String(received)])
+    case .part(let received):
+      var problem = ServerProblem(
+        .conflict, "wrongOffset", "The server has \(received) bytes of the blob; go on from there.")
+      problem.headers[.uploadOffset] = String(received)
+      throw problem
+    }
+  }
+
+  private static func taken(_ name: String, _ size: Int, _ status: HTTPResponse.Status) -> Answer {
+    Answer(status, headers: [.eTag: "\"\(name)\"", .uploadOffset: String(size)])
+  }
+}
+
+/// One range of bytes that a request asks for (RFC 9110, 14.2). Several at once, and units other than bytes, are passed over.
+enum ByteRange: Equatable {
+  case all
+  case part(Range<Int64>)
+  case unsatisfiable
+
+  init(_ field: String?, of size: Int64) {
+    self = .all
+    guard let field, field.hasPrefix("bytes="), !field.contains(",") else { return }
+    let bounds = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+    guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }) else {
+      return
+    }
+    switch (Int64(bounds[0]), Int64(bounds[1])) {
+    case (let first?, _) where bounds[1].isEmpty: self = first < size ? .part(first..<size) : .unsatisfiable
+    case (let first?, let last?):
+      guard first <= last else { return }
+      self = first < size ? .part(first..<min(size, last + 1)) : .unsatisfiable
+    case (_, let count?) where bounds[0].isEmpty:
+      self = count > 0 && size > 0 ? .part(max(0, size - count)..<size) : .unsatisfiable
+    default: return
+    }
+  }
+}
+
+extension Call {
+  /// A field that must be there and be a whole number.
+  fileprivate func number(_ name: HTTPField.Name) throws -> Int64 {
+    guard let text = headers[name], let number = Int64(text), number >= 0 else {
+      throw ServerProblem.badRequest("Send \(name.rawName), a whole number.")
+    }
+    return number
+  }
+}
+
+extension HTTPField.Name {
+  static let uploadOffset = HTTPField.Name("Upload-Offset") ?? .server
+  static let uploadLength = HTTPField.Name("Upload-Length") ?? .server
+}
+
+extension Route.Parameter {
+  fileprivate static let range = Self(
+    name: "Range", place: .header, schema: #"{"type":"string"}"#, about: "One range of bytes, `bytes=0-1023`."
+  )
+  fileprivate static let ifRange = Self(
+    name: "If-Range", place: .header, schema: #"{"type":"string"}"#,
+    about: "Give the range only of the blob with this entity tag, else all.")
+  fileprivate static let uploadOffset = Self(
+    name: "Upload-Offset", place: .header, schema: #"{"type":"integer","minimum":0}"#,
+    about: "Where the part begins.", isRequired: true)
+  fileprivate static let uploadLength = Self(
+    name: "Upload-Length", place: .header, schema: #"{"type":"integer","minimum":0}"#,
+    about: "The size of the whole blob.", isRequired: true)
+}

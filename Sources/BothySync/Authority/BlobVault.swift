@@ -1,0 +1,64 @@
+/// The seam to where a server keeps the bytes of blobs, by space and by content.
+///
+/// Whoever may enter a space may have its blobs and nobody else; the same content in two spaces is kept twice, so that
+/// nobody learns what others have. Every method may be called from any task and throws `BlobProblem` or `StoreError`.
+public protocol BlobVault: Sendable {
+  /// How much of a blob is there. Asking puts off that it is swept.
+  func holding(of sha256: String, in space: String) async throws -> BlobHolding
+
+  /// Takes a part where it continues what is there, and says what is there then. The last part makes the blob whole, if it
+  /// has the checksum that names it; else everything is thrown away and `.checksumMismatch` thrown.
+  func append(_ part: BlobPart, in space: String) async throws -> BlobHolding
+
+  /// The bytes of a range of a whole blob, fewer at its end. Throws `.notFound`.
+  func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8]
+
+  /// Whether there are whole blobs that no operation has named yet.
+  func hasUnnamed(in space: String) async -> Bool
+
+  /// Keeps these blobs, where they are there, until further notice: an operation names them.
+  func keep(_ sha256s: Set<String>, in space: String) async throws
+
+  /// Removes, in all spaces, parts and whole blobs that no operation has named, last asked for before `time`
+  /// (milliseconds since 1970). Returns how many.
+  func sweep(before time: Int64) async throws -> Int
+}
+
+/// Why a server refuses a request for a blob.
+public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Code: String, Sendable, Hashable {
+    /// The name is not a SHA-256 in lower-case hexadecimal, or the part does not fit the size.
+    case invalid = "invalidBlob"
+    case notFound
+    case tooLarge = "blobTooLarge"
+    /// The space has no room for it.
+    case quotaExceeded
+    /// The bytes do not have the checksum that names them.
+    case checksumMismatch
+    /// The server keeps no blobs.
+    case unsupported = "blobsUnsupported"
+  }
+
+  public var code: Code
+  public var message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message }
+}
+
+/// What a vault accepts.
+public struct BlobLimits: Sendable, Hashable {
+  /// The most bytes of one blob.
+  public var largest: Int64
+  /// The most bytes of all blobs of a space; nil for no limit.
+  public var quota: Int64?
+
+  public init(largest: Int64 = 1 << 30, quota: Int64? = nil) {
+    self.largest = largest
+    self.quota = quota
+  }
+}

@@ -1,0 +1,172 @@
+import BothyStore
+import Foundation
+import Synchronization
+
+/// Keeps the blobs of all spaces in one folder, which several processes may share.
+///
+///     <folder>/<SHA-256 of the space's name>/partial/<sha256>      what is being uploaded
+///                                           /fresh/<sha256>        whole, named by no operation yet
+///                                           /kept/ab/<sha256>      whole, named by an operation
+///
+/// A blob moves by renaming, so a crash leaves it in one place or the other; only what is in `partial` and `fresh` is ever
+/// swept. Parts of one upload may come from several devices: each goes on where the file ends.
+public final class FolderVault: BlobVault {
+  private let root: String
+  private let limits: BlobLimits
+  private let now: @Sendable () -> Int64
+
+  /// Makes the folder when the first blob comes.
+  public init(at folder: String, limits: BlobLimits = BlobLimits(), now: @escaping @Sendable () -> Int64) {
+    root = folder
+    self.limits = limits
+    self.now = now
+  }
+
+  public func holding(of sha256: String, in space: String) async throws -> BlobHolding {
+    let place = place(space)
+    return try await FileWork.run { [now] in
+      if let (path, size) = place.whole(sha256) {
+        ContentFile.touch(path, at: now())
+        return .whole(size: size)
+      }
+      return .part(ContentFile.size(of: place.partial(sha256)) ?? 0)
+    }
+  }
+
+  public func append(_ part: BlobPart, in space: String) async throws -> BlobHolding {
+    let place = place(space)
+    return try await FileWork.run { [self] in try take(part, place) }
+  }
+
+  private func take(_ part: BlobPart, _ place: Place) throws -> BlobHolding {
+    if let (_, size) = place.whole(part.sha256) { return .whole(size: size) }
+    guard part.size <= limits.largest else {
+      throw BlobProblem(.tooLarge, "The blob has \(part.size) bytes; this server takes \(limits.largest).")
+    }
+    let path = place.partial(part.sha256)
+    try ContentFile.makeFolder(place.folder + "/partial")
+    let file = try OpenFile(path, O_RDWR | O_CREAT)
+    // Others who upload the same blob wait here, in this process and in others.
+    guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
+    guard file.isStill(at: path) else {
+      // Whoever held the lock made it whole, or threw it away.
+      return place.whole(part.sha256).map { .whole(size: $0.size) } ?? .part(0)
+    }
+    let received = file.size
+    guard part.offset == received, received <= part.size else {
+      if received > part.size { ContentFile.remove(path) }
+      return .part(received > part.size ? 0 : received)
+    }
+    try checkQuota(place, adding: part.size - received)
+    try file.write(part.bytes, at: received)
+    let end = received + Int64(part.bytes.count)
+    guard end == part.size else { return .part(end) }
+    try file.sync()
+    guard try ContentFile.digest(of: path).sha256 == part.sha256 else {
+      ContentFile.remove(path)
+      throw BlobProblem(
+        .checksumMismatch, "The bytes of the blob do not have the checksum that names it. Send it again.")
+    }
+    try ContentFile.makeFolder(place.folder + "/fresh")
+    ContentFile.touch(path, at: now())
+    try ContentFile.publish(path, as: place.fresh(part.sha256))
+    return .whole(size: end)
+  }
+
+  private func checkQuota(_ place: Place, adding bytes: Int64) throws {
+    guard let quota = limits.quota else { return }
+    guard bytes <= quota - place.used else {
+      throw BlobProblem(
+        .quotaExceeded, "The space has no room for \(bytes) bytes more: its blobs may have \(quota) bytes.")
+    }
+  }
+
+  public func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8] {
+    let place = place(space)
+    return try await FileWork.run {
+      // Between the look and the reading it may have moved from `fresh` to `kept`.
+      for _ in 0..<2 {
+        guard let (path, size) = place.whole(sha256) else { break }
+        let end = min(range.upperBound, size)
+        guard range.lowerBound < end else { return [] }
+        do {
+          return try OpenFile(path, O_RDONLY).read(
+            at: range.lowerBound, count: Int(end - range.lowerBound))
+        } catch let error as StoreError where error.code == .notFound { continue }
+      }
+      throw BlobProblem(.notFound, "The space has no such blob.")
+    }
+  }
+
+  public func hasUnnamed(in space: String) async -> Bool {
+    // One look at a folder that is empty most of the time.
+    !ContentFile.names(in: place(space).folder + "/fresh").isEmpty
+  }
+
+  public func keep(_ sha256s: Set<String>, in space: String) async throws {
+    let place = place(space)
+    try await FileWork.run {
+      for name in sha256s where ContentFile.size(of: place.fresh(name)) != nil {
+        try ContentFile.makeFolder("\(place.folder)/kept/\(name.prefix(2))")
+        do { try ContentFile.publish(place.fresh(name), as: place.kept(name)) } catch let error as StoreError
+          where error.code == .notFound
+        {}  // another process was faster
+      }
+    }
+  }
+
+  public func sweep(before time: Int64) async throws -> Int {
+    let root = root
+    return try await FileWork.run {
+      var removed = 0
+      for space in ContentFile.names(in: root) {
+        for folder in ["fresh", "partial"] {
+          for name in ContentFile.names(in: "\(root)/\(space)/\(folder)") {
+            let path = "\(root)/\(space)/\(folder)/\(name)"
+            guard let used = ContentFile.used(path), used < time else { continue }
+            ContentFile.remove(path)
+            removed += 1
+          }
+        }
+      }
+      return removed
+    }
+  }
+
+  private func place(_ space: String) -> Place {
+    Place(folder: "\(root)/\(ContentFile.sha256(of: Array(space.utf8)))")
+  }
+
+  /// Where the blobs of one space are.
+  private struct Place: Sendable {
+    let folder: String
+
+    func partial(_ name: String) -> String { "\(folder)/partial/\(name)" }
+    func fresh(_ name: String) -> String { "\(folder)/fresh/\(name)" }
+    func kept(_ name: String) -> String { "\(folder)/kept/\(name.prefix(2))/\(name)" }
+
+    func whole(_ name: String) -> (path: String, size: Int64)? {
+      for path in [kept(name), fresh(name), kept(name)] {
+        if let size = ContentFile.size(of: path) { return (path, size) }
+      }
+      return nil
+    }
+
+    /// The bytes of all files. Looks at each.
+    var used: Int64 {
+      var folders = ["\(folder)/partial", "\(folder)/fresh"]
+      folders += ContentFile.names(in: "\(folder)/kept").map { "\(folder)/kept/\($0)" }
+      return folders.flatMap { folder in ContentFile.names(in: folder).map { "\(folder)/\($0)" } }
+        .reduce(0) { $0 + (ContentFile.size(of: $1) ?? 0) }
+    }
+  }
+}
+
+extension OpenFile {
+  /// Whether the path still leads to this file.
+  fileprivate func isStill(at path: String) -> Bool {
+    var own = stat()
+    var named = stat()
+    return fstat(descriptor, &own) == 0 && stat(path, &named) == 0 && own.st_ino == named.st_ino
+  }
+}

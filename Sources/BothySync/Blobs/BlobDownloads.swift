@@ -1,0 +1,80 @@
+import BothyStore
+import Synchronization
+
+/// Brings blobs from the server to this device: in parts, going on where an earlier try ended, each blob once however
+/// many ask for it. Cancelling one who asks hurts nobody else.
+final class BlobDownloads: Sendable {
+  private struct Line {
+    var gate = Gate()
+    var users = 0
+  }
+
+  private let lines = Mutex<[String: Line]>([:])
+
+  /// Returns when the bytes are here and have the checksum that names them. Throws `SyncError` or `StoreError`.
+  func run(_ blob: Blob, in store: SyncedStore) async throws {
+    let name = blob.sha256
+    guard Blob.isName(name) else {
+      throw SyncError(.blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
+    }
+    let gate = lines.withLock { lines in
+      lines[name, default: Line()].users += 1
+      return lines[name, default: Line()].gate
+    }
+    defer {
+      lines.withLock { lines in
+        lines[name]?.users -= 1
+        if lines[name]?.users == 0 { lines[name] = nil }
+      }
+    }
+    try await gate.withGate {
+      guard store.blobFolder.size(of: name) == nil else { return }
+      do { try await fetch(blob, store) } catch let error as RemoteError { throw SyncError(error) }
+    }
+    if let budget = store.configuration.blobs.budget {
+      try await BlobEviction(store.engine.pass).run(budget: budget, keeping: name)
+    }
+  }
+
+  private func fetch(_ blob: Blob, _ store: SyncedStore) async throws {
+    guard let remote = store.remote.blobs else { throw missing(blob) }
+    let (folder, name, now) = (store.blobFolder, blob.sha256, store.clock.now())
+    for _ in 0..<2 {
+      do { try await receive(blob, from: remote, store) } catch let error as RemoteError {
+        guard error.errorClass == .notFound else { throw error }
+        try await store.store.write(origin: .remote) {
+          try BlobTable.setMissing(name, size: Int64(blob.size), in: $0)
+        }
+        throw missing(blob)
+      }
+      if try await FileWork.run({ try folder.finish(name) }) {
+        folder.touch(name, at: now)
+        let size = folder.size(of: name) ?? Int64(blob.size)
+        return try await store.store.write(origin: .remote) {
+          try BlobTable.confirm(name, size: size, at: now, in: $0)
+        }
+      }
+    }
+    throw SyncError(
+      .blobDamaged, "What the server gives as the blob \(name) has another checksum. Ask who runs the server."
+    )
+  }
+
+  private func receive(_ blob: Blob, from remote: any BlobRemote, _ store: SyncedStore) async throws {
+    let (folder, name) = (store.blobFolder, blob.sha256)
+    var offset = folder.received(of: name)
+    while offset < blob.size {
+      try Task.checkCancellation()
+      let end = min(Int64(blob.size), offset + Int64(store.configuration.blobs.partSize))
+      let bytes = try await remote.download(name, offset..<end)
+      guard !bytes.isEmpty else { return }  // shorter than the record says: the checksum will tell
+      let start = offset
+      try await FileWork.run { try folder.append(bytes, to: name, at: start) }
+      offset += Int64(bytes.count)
+    }
+  }
+
+  private func missing(_ blob: Blob) -> SyncError {
+    SyncError(.blobMissing, "The bytes of the blob \(blob.sha256) are neither here nor on the server.")
+  }
+}

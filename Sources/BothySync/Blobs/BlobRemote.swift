@@ -1,0 +1,50 @@
+public import struct Foundation.URL
+
+/// What a remote can do beside `RemoteStorage` when it keeps the bytes of blobs.
+///
+/// Every method is one round trip, may be called from any task, throws `RemoteError` only, and may be repeated: a blob is
+/// named by its content, so the same request twice makes no difference.
+public protocol BlobRemote: Sendable {
+  /// How much of a blob the server has.
+  func holding(of sha256: String) async throws(RemoteError) -> BlobHolding
+
+  /// Sends a part of a blob. Returns what the server has then: it takes the part only where it continues what it has, so
+  /// an answer that was lost is made good by asking again.
+  func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding
+
+  /// The bytes of a range, fewer only at the end of the blob. Throws `.notFound` when the server has no such blob.
+  func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8]
+
+  /// Where the blob can be had; makes no request.
+  func url(of sha256: String) -> URL
+}
+
+/// How much of a blob a server has.
+public enum BlobHolding: Sendable, Hashable {
+  /// The first so many bytes; 0 when it has nothing.
+  case part(Int64)
+  /// All of it, with its checksum verified.
+  case whole(size: Int64)
+}
+
+/// A piece of a blob on its way to the server.
+public struct BlobPart: Sendable, Hashable {
+  public var sha256: String
+  /// The size of the whole blob.
+  public var size: Int64
+  /// Where the bytes begin.
+  public var offset: Int64
+  public var bytes: [UInt8]
+
+  public init(sha256: String, size: Int64, offset: Int64, bytes: [UInt8]) {
+    self.sha256 = sha256
+    self.size = size
+    self.offset = offset
+    self.bytes = bytes
+  }
+}
+
+extension RemoteStorage {
+  /// A remote keeps no blobs unless it says so: records that name blobs then wait in the inbox.
+  public var blobs: (any BlobRemote)? { nil }
+}

@@ -1,0 +1,171 @@
+import BothyStore
+
+/// What this device knows of each blob: the table `bothy_blob`. Records name blobs, files hold them; a row says whether
+/// the server has one. A blob without a row came by a pull and was never asked for.
+enum BlobTable {
+  static let sql = """
+    CREATE TABLE IF NOT EXISTS bothy_blob (
+      sha256 TEXT PRIMARY KEY NOT NULL, size INTEGER NOT NULL, state INTEGER NOT NULL, sent INTEGER NOT NULL,
+      confirmed INTEGER NOT NULL, attempts INTEGER NOT NULL, pinned INTEGER NOT NULL) STRICT, WITHOUT ROWID
+    """
+
+  enum State: Int64 {
+    /// Put here; the server is not known to have it.
+    case pending = 0
+    /// The server had it at `confirmed`.
+    case onServer = 1
+    /// The server was asked and has it not, and neither has this device.
+    case missing = 2
+  }
+
+  struct Row {
+    var size: Int64
+    var state: State
+    /// How many bytes the server has taken.
+    var sent: Int64
+    /// When the server last said that it has the blob, in milliseconds since 1970.
+    var confirmed: Int64
+    /// Failed tries to upload it; those that failed are tried after the others.
+    var attempts: Int64
+    var isPinned: Bool
+  }
+
+  /// A server keeps what no record names for a day at least, so its word is good for an hour.
+  static let trust: Int64 = 3_600_000
+
+  static func row(_ sha256: String, in transaction: ReadTransaction) throws -> Row? {
+    let select = try PreparedStatement(
+      "SELECT size, state, sent, confirmed, attempts, pinned FROM bothy_blob WHERE sha256 = ?",
+      in: transaction.database)
+    select.bind(sha256, at: 1)
+    defer { select.reset() }
+    guard try select.step() else { return nil }
+    return Row(
+      size: select.int(at: 0), state: State(rawValue: select.int(at: 1)) ?? .pending, sent: select.int(at: 2),
+      confirmed: select.int(at: 3), attempts: select.int(at: 4), isPinned: select.int(at: 5) != 0)
+  }
+
+  /// The bytes are here.
+  static func put(_ sha256: String, size: Int64, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_blob VALUES (?1, ?2, 0, 0, 0, 0, 0) ON CONFLICT (sha256) DO UPDATE SET
+        size = ?2, state = CASE state WHEN 2 THEN 0 ELSE state END
+      """, in: transaction.database)
+    insert.bind(sha256, at: 1)
+    insert.bind(size, at: 2)
+    try insert.run()
+  }
+
+  /// The server has the blob.
+  static func confirm(_ sha256: String, size: Int64, at time: Int64, in transaction: WriteTransaction) throws
+  {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_blob VALUES (?1, ?2, 1, ?2, ?3, 0, 0) ON CONFLICT (sha256) DO UPDATE SET
+        size = ?2, state = 1, sent = ?2, confirmed = ?3, attempts = 0
+      """, in: transaction.database)
+    insert.bind(sha256, at: 1)
+    insert.bind(size, at: 2)
+    insert.bind(time, at: 3)
+    try insert.run()
+  }
+
+  /// The server has so much of it.
+  static func setSent(_ sha256: String, _ sent: Int64, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_blob SET state = 0, sent = ? WHERE sha256 = ?", in: transaction.database)
+    update.bind(sent, at: 1)
+    update.bind(sha256, at: 2)
+    try update.run()
+  }
+
+  static func setMissing(_ sha256: String, size: Int64, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_blob VALUES (?1, ?2, 2, 0, 0, 0, 0) ON CONFLICT (sha256) DO UPDATE SET
+        state = 2, sent = 0, confirmed = 0
+      """, in: transaction.database)
+    insert.bind(sha256, at: 1)
+    insert.bind(size, at: 2)
+    try insert.run()
+  }
+
+  static func countFailure(_ sha256: String, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_blob SET attempts = attempts + 1 WHERE sha256 = ?", in: transaction.database)
+    update.bind(sha256, at: 1)
+    try update.run()
+  }
+
+  static func setPinned(_ isPinned: Bool, _ blob: Blob, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_blob VALUES (?1, ?2, 1, 0, 0, 0, ?3) ON CONFLICT (sha256) DO UPDATE SET pinned = ?3
+      """, in: transaction.database)
+    insert.bind(blob.sha256, at: 1)
+    insert.bind(Int64(blob.size), at: 2)
+    insert.bind(isPinned ? Int64(1) : 0, at: 3)
+    try insert.run()
+  }
+
+  static func remove(_ sha256: String, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement("DELETE FROM bothy_blob WHERE sha256 = ?", in: transaction.database)
+    delete.bind(sha256, at: 1)
+    try delete.run()
+  }
+
+  /// The blobs that records with pending work name, by content, with their sizes.
+  static func namedByPending(in transaction: ReadTransaction) throws -> [String: Int64] {
+    var named: [String: Int64] = [:]
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      for column in table.blobColumns {
+        let select = try PreparedStatement(
+          """
+          SELECT json_extract(row.\(column), '$.sha256'), json_extract(row.\(column), '$.size')
+          FROM bothy_outbox AS entry JOIN \(table.name) AS row ON row._id = entry.id
+          WHERE entry.type = ? AND row.\(column) IS NOT NULL
+          """, in: transaction.database)
+        select.bind(table.schema.name, at: 1)
+        defer { select.reset() }
+        while try select.step() { if let name = select.text(at: 0) { named[name] = select.int(at: 1) } }
+      }
+    }
+    return named
+  }
+
+  /// Whether a record names the blob by a change that the server has not acknowledged.
+  static func isUnacknowledged(_ sha256: String, in transaction: ReadTransaction) throws -> Bool {
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      for (field, column) in zip(table.blobFields, table.blobColumns) {
+        let select = try PreparedStatement(
+          """
+          SELECT 1 FROM bothy_outbox AS entry JOIN \(table.name) AS row ON row._id = entry.id
+          WHERE entry.type = ?1 AND json_extract(row.\(column), '$.sha256') = ?2
+            AND (entry.base IS NULL OR json_extract(entry.base, ?3) IS NOT ?2) LIMIT 1
+          """, in: transaction.database)
+        select.bind(table.schema.name, at: 1)
+        select.bind(sha256, at: 2)
+        select.bind("$.\"\(field)\".sha256", at: 3)
+        defer { select.reset() }
+        if try select.step() { return true }
+      }
+    }
+    return false
+  }
+
+  /// All blobs that records here name. Reads every row of the types with blobs.
+  static func named(in transaction: ReadTransaction) throws -> Set<String> {
+    var named: Set<String> = []
+    for table in transaction.catalog.tables {
+      for column in table.blobColumns {
+        let select = try PreparedStatement(
+          "SELECT json_extract(\(column), '$.sha256') FROM \(table.name) WHERE \(column) IS NOT NULL",
+          in: transaction.database)
+        defer { select.reset() }
+        while try select.step() { if let name = select.text(at: 0) { named.insert(name) } }
+      }
+    }
+    return named
+  }
+}

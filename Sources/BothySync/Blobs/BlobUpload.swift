@@ -1,0 +1,97 @@
+import BothyStore
+
+/// Brings one blob to the server, a request at a time. Where it stands is asked of the server at the beginning, so a
+/// process that was killed, another device's upload and a lost answer all look the same.
+struct BlobUpload {
+  let blob: Blob
+  let pass: SyncPass
+  /// How many bytes the server has, once it was asked.
+  private(set) var offset: Int64?
+  private(set) var isDone = false
+  /// Requests in a row after which the server had no more than before.
+  private var standstills = 0
+  private var mismatches = 0
+
+  init(_ blob: Blob, _ pass: SyncPass) {
+    self.blob = blob
+    self.pass = pass
+  }
+
+  enum Progress {
+    /// The server has more than before, or was asked what it has.
+    case moved
+    case done
+    /// It will not take the blob as it is, or there is nothing to give.
+    case refused(Rejection)
+  }
+
+  /// One request. Throws `RemoteError` for what has nothing to do with this blob.
+  mutating func step(_ remote: any BlobRemote) async throws -> Progress {
+    do {
+      guard let offset else { return try await take(remote.holding(of: blob.sha256)) }
+      return try await send(from: offset, to: remote)
+    } catch let error as RemoteError {
+      switch error.errorClass {
+      case .unreachable, .unauthenticated, .throttled, .serverError: throw error
+      case .forbidden, .notFound, .conflict, .rejected: return try await refusal(error)
+      }
+    }
+  }
+
+  private mutating func send(from offset: Int64, to remote: any BlobRemote) async throws -> Progress {
+    let (folder, sha256, size) = (pass.blobs, blob.sha256, pass.configuration.blobs.partSize)
+    let found = try await FileWork.run { () -> (bytes: [UInt8], size: Int64)? in
+      guard let total = folder.size(of: sha256) else { return nil }
+      return (try folder.read(sha256, at: offset, count: size), total)
+    }
+    guard let found else {
+      return .refused(
+        Rejection(
+          code: SyncError.Code.blobMissing.description,
+          message: "The bytes of the blob \(sha256) are neither here nor on the server. Put them again."))
+    }
+    let part = BlobPart(sha256: sha256, size: found.size, offset: offset, bytes: found.bytes)
+    return try await take(try await remote.upload(part))
+  }
+
+  private mutating func take(_ holding: BlobHolding) async throws -> Progress {
+    let (sha256, now) = (blob.sha256, pass.clock.now())
+    switch holding {
+    case .whole(let size):
+      try await pass.store.write(origin: .remote) {
+        try BlobTable.confirm(sha256, size: size, at: now, in: $0)
+      }
+      isDone = true
+      return .done
+    case .part(let received):
+      standstills = received > offset ?? -1 ? 0 : standstills + 1
+      guard standstills < 5 else {
+        throw RemoteError(.serverError, "The server does not keep the parts of a blob.", code: "badAnswer")
+      }
+      offset = received
+      if received > 0 {
+        try await pass.store.write(origin: .remote) { try BlobTable.setSent(sha256, received, in: $0) }
+      }
+      return .moved
+    }
+  }
+
+  /// A checksum that does not fit is the server's fault once: what it had was from another try. Then it is looked for here.
+  private mutating func refusal(_ error: RemoteError) async throws -> Progress {
+    let code = error.code ?? error.errorClass.rawValue
+    guard code == BlobProblem.Code.checksumMismatch.rawValue else {
+      return .refused(Rejection(code: code, message: error.message))
+    }
+    let (folder, sha256) = (pass.blobs, blob.sha256)
+    guard try await FileWork.run({ try folder.isIntact(sha256) }) else {
+      return .refused(
+        Rejection(
+          code: SyncError.Code.blobDamaged.description,
+          message: "The file of the blob \(sha256) was damaged on this device. Put the bytes again."))
+    }
+    mismatches += 1
+    guard mismatches < 2 else { return .refused(Rejection(code: code, message: error.message)) }
+    offset = nil
+    return .moved
+  }
+}

@@ -1,0 +1,126 @@
+import BothyStore
+
+/// The blobs of one pass: uploads what records wait for, and notes on the records what cannot be uploaded.
+struct BlobUploads {
+  private let pass: SyncPass
+  private var uploads: [String: BlobUpload] = [:]
+  private var refused: [String: Rejection] = [:]
+  private var uploadedBytes: Int64 = 0
+  /// Why no blob can be uploaded now, kept until the records of those that were are sent.
+  private var failure: (any Error)?
+
+  /// How many requests are made before the pass looks for other work.
+  private static let slice = 32
+
+  init(_ pass: SyncPass) { self.pass = pass }
+
+  /// Makes a few requests for the blobs that are needed. True when something came of it and the pass is to go on.
+  ///
+  /// Throws `RemoteError` when no blob can be uploaded now.
+  mutating func advance(_ needs: [BlobNeed], _ report: inout SyncReport) async throws -> Bool {
+    if needs.isEmpty {
+      if report.uploadedBlobs > 0 { try await BlobEviction(pass).run() }
+      return false
+    }
+    if let failure { throw failure }
+    // What has failed before must not keep others waiting.
+    var ordered = needs.sorted { $0.attempts < $1.attempts }[...]
+    var requests = 0
+    var bytes: Int64 = 0
+    var finished = 0
+    while let need = ordered.first, requests < Self.slice,
+      bytes < Int64(pass.configuration.blobs.partSize) * 4
+    {
+      try Task.checkCancellation()
+      let before = uploads[need.blob.sha256]?.offset ?? 0
+      let done = report.uploadedBlobs
+      let isDecided: Bool
+      do { isDecided = try await advance(need, &report, &requests) } catch {
+        guard finished > 0 else { throw error }
+        failure = error
+        return true
+      }
+      finished += report.uploadedBlobs - done
+      bytes += max(0, (uploads[need.blob.sha256]?.offset ?? 0) - before)
+      tell(needs, report)
+      if isDecided { ordered.removeFirst() }
+    }
+    return true
+  }
+
+  /// One step for one need. True when nothing is left to do for it in this pass.
+  private mutating func advance(
+    _ need: BlobNeed, _ report: inout SyncReport, _ requests: inout Int
+  ) async throws -> Bool {
+    let name = need.blob.sha256
+    if let rejection = refused[name] { return try await postpone(need, rejection, &report) }
+    guard let remote = pass.remote.blobs else {
+      return try await postpone(need, .blobsUnsupported, &report)
+    }
+    // Two records may name one blob.
+    if let known = uploads[name], known.isDone { return true }
+    var upload = uploads[name] ?? BlobUpload(need.blob, pass)
+    defer { uploads[name] = upload }
+    let before = upload.offset ?? 0
+    requests += 1
+    report.requests += 1
+    do {
+      switch try await upload.step(remote) {
+      case .moved:
+        uploadedBytes += max(0, (upload.offset ?? 0) - before)
+        return false
+      case .done:
+        report.uploadedBlobs += 1
+        return true
+      case .refused(let rejection):
+        refused[name] = rejection
+        return try await postpone(need, rejection, &report)
+      }
+    } catch {
+      try await pass.store.write(origin: .remote) { try BlobTable.countFailure(name, in: $0) }
+      throw error
+    }
+  }
+
+  private func tell(_ needs: [BlobNeed], _ report: SyncReport) {
+    var left: [String: Int64] = [:]
+    for need in needs where refused[need.blob.sha256] == nil {
+      let upload = uploads[need.blob.sha256]
+      left[need.blob.sha256] = upload?.isDone ?? false ? 0 : Int64(need.blob.size) - (upload?.offset ?? 0)
+    }
+    var progress = SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests)
+    progress.uploadedBytes = uploadedBytes
+    progress.bytesToUpload = left.values.reduce(0, +)
+    pass.progress(progress)
+  }
+
+  /// The record waits in the inbox, as one that the server has refused; unless it was changed since.
+  private func postpone(_ need: BlobNeed, _ rejection: Rejection, _ report: inout SyncReport) async throws
+    -> Bool
+  {
+    let failure = try await pass.store.write(origin: .remote) { transaction -> SyncFailure? in
+      guard let entry = try Outbox.entry(need.record, in: transaction), entry.revision == need.revision else {
+        return nil
+      }
+      var state = OutboxEntry.State.pending
+      if case .quarantine(let limit) = pass.configuration.rejectionPolicy(for: need.record.type),
+        entry.attempts + 1 >= limit
+      {
+        state = .quarantined
+      }
+      let later = pass.clock.now() + pass.configuration.backoff.milliseconds(attempt: entry.attempts + 1)
+      try Outbox.postpone(need.record, rejection, until: later, state: state, in: transaction)
+      return SyncFailure(
+        record: need.record, operation: need.operation, code: rejection.code, message: rejection.message,
+        attempts: entry.attempts + 1)
+    }
+    if let failure { report.failures.append(failure) }
+    return true
+  }
+}
+
+extension Rejection {
+  static let blobsUnsupported = Rejection(
+    code: SyncError.Code.blobsUnsupported.description,
+    message: "This server keeps no blobs. Clear the field, or sync with a server that keeps them.")
+}

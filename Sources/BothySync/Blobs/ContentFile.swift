@@ -1,0 +1,155 @@
+import BothyStore
+import Crypto
+import Foundation
+
+/// Files that are named by what is in them: hashing, whole-or-nothing writes, reads at an offset. Knows neither
+/// devices nor servers.
+///
+/// Everything here blocks the calling thread; `FileWork` keeps it off the threads of tasks.
+enum ContentFile {
+  /// How many bytes are held in memory at a time.
+  static let pieceSize = 256 << 10
+
+  /// SHA-256 of `bytes`, 64 lower-case hexadecimal digits.
+  static func sha256(of bytes: some DataProtocol) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+
+  /// SHA-256 and size of a file. Reads all of it.
+  static func digest(of path: String) throws -> (sha256: String, size: Int64) {
+    let file = try OpenFile(path, O_RDONLY)
+    var hash = SHA256()
+    var offset: Int64 = 0
+    while true {
+      let piece = try file.read(at: offset, count: pieceSize)
+      if piece.isEmpty { return (hexadecimal(hash.finalize()), offset) }
+      hash.update(data: piece)
+      offset += Int64(piece.count)
+    }
+  }
+
+  static func hexadecimal(_ digest: SHA256Digest) -> String {
+    digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  /// The size of a file, nil when there is none.
+  static func size(of path: String) -> Int64? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    return Int64(status.st_size)
+  }
+
+  /// When a file was last used, in milliseconds since 1970.
+  static func used(_ path: String) -> Int64? {
+    // Gone: nil.
+    let date = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+    return date.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
+  }
+
+  /// Notes that a file was used. A file that is gone by now needs no note.
+  static func touch(_ path: String, at milliseconds: Int64) {
+    let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+  }
+
+  static func remove(_ path: String) { unlink(path) }
+
+  static func makeFolder(_ path: String) throws {
+    do {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    } catch {
+      throw StoreError(
+        .cannotOpen, "The folder \(path) can't be made. Check the rights of the folder above.",
+        underlying: error)
+    }
+  }
+
+  /// Makes a complete, durable file known by its final name: after a crash it is there whole or not at all.
+  static func publish(_ temporary: String, as path: String) throws {
+    guard rename(temporary, path) == 0 else { throw failure(path) }
+    let folder = (path as NSString).deletingLastPathComponent
+    let file = try OpenFile(folder, O_RDONLY)
+    // Some file systems cannot sync a folder; the name is durable with the next sync of the journal then.
+    _ = fsync(file.descriptor)
+  }
+
+  /// The names in a folder; none when there is no folder.
+  static func names(in folder: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  }
+
+  /// The error for `errno`.
+  static func failure(_ path: String) -> StoreError {
+    let number = errno
+    let reason = String(cString: strerror(number))
+    switch number {
+    case ENOSPC, EDQUOT:
+      return StoreError(.diskFull, "The disk is full: \(path) can't be written. Free some space.")
+    case ENOENT: return StoreError(.notFound, "There is no file at \(path).")
+    default: return StoreError(.cannotOpen, "\(path): \(reason). Check the disk and the file's rights.")
+    }
+  }
+}
+
+/// An open file that is closed when it goes out of scope.
+struct OpenFile: ~Copyable {
+  let descriptor: Int32
+  let path: String
+
+  init(_ path: String, _ flags: Int32) throws {
+    descriptor = open(path, flags | O_CLOEXEC, 0o600)
+    self.path = path
+    guard descriptor >= 0 else { throw ContentFile.failure(path) }
+  }
+
+  deinit { _ = Foundation.close(descriptor) }
+
+  var size: Int64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
+  /// Up to `count` bytes from `offset`; fewer only at the end of the file.
+  func read(at offset: Int64, count: Int) throws -> [UInt8] {
+    var failed = false
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let got = pread(
+          descriptor, buffer.baseAddress?.advanced(by: filled), count - filled, off_t(offset) + off_t(filled))
+        if got < 0 && errno == EINTR { continue }
+        if got < 0 { failed = true }
+        if got <= 0 { return }
+        filled += got
+      }
+    }
+    if failed { throw ContentFile.failure(path) }
+    return bytes
+  }
+
+  func write(_ bytes: some ContiguousBytes, at offset: Int64) throws {
+    try bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        let wrote = pwrite(
+          descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done, off_t(offset) + off_t(done)
+        )
+        if wrote < 0 && errno == EINTR { continue }
+        guard wrote > 0 else { throw ContentFile.failure(path) }
+        done += wrote
+      }
+    }
+  }
+
+  func sync() throws {
+    guard fsync(descriptor) == 0 else { throw ContentFile.failure(path) }
+  }
+}
+
+/// Runs blocking file work on a thread that may block.
+enum FileWork {
+  static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global(qos: .utility).async {
+        continuation.resume(with: Swift.Result { try body() })
+      }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// What a server keeps of blobs, and for how long.
+@Suite("The vault of a server")
+struct FolderVaultTests {
+  private let day: Int64 = 86_400_000
+
+  private func vault(_ world: SimulatedWorld) throws -> any BlobVault { try #require(world.authority.blobs) }
+
+  @Test("an upload that no record names is swept by its age; what an operation named stays")
+  func sweep() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    let kept = try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    pair.a.loseConnection(after: 1)
+    let fresh = try await pair.a.snap("2", picture(15, 2))
+    await pair.a.store.sync()
+    let authority = pair.world.authority
+    let begun = BlobPart(sha256: String(repeating: "b", count: 64), size: 9, offset: 0, bytes: [1])
+    _ = try await authority.uploadBlob(space: "test", begun)
+    let vault = try vault(pair.world)
+    #expect(try await vault.sweep(before: pair.world.time.now) == 0)
+    let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
+    #expect(try await vault.sweep(before: later) == 2)
+    #expect(try await authority.blobHolding(space: "test", kept.sha256) == .whole(size: 45))
+    #expect(try await authority.blobHolding(space: "test", fresh.sha256) == .part(0))
+    #expect(try await authority.blobHolding(space: "test", begun.sha256) == .part(0))
+    // The device does not believe for ever that the server has what it once had.
+    pair.a.remote.setScript { .none }
+    pair.world.time.advance(by: 2 * 3_600_000)
+    pair.a.remote.forgetRequests()
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(pair.a.uploads == [0, 10])
+    #expect(try await authority.blobHolding(space: "test", fresh.sha256) == .whole(size: 15))
+  }
+
+  @Test("one space knows nothing of another's blobs")
+  func spaces() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    let authority = pair.world.authority
+    #expect(try await authority.blobHolding(space: "other", blob.sha256) == .part(0))
+    let error = await #expect(throws: BlobProblem.self) {
+      try await authority.downloadBlob(space: "other", blob.sha256, 0..<10)
+    }
+    #expect(error?.code == .notFound)
+    let stranger = try pair.world.addDevice("c", schema: .snaps, space: "other")
+    let gone = await #expect(throws: SyncError.self) { try await stranger.store.blobs.data(for: blob) }
+    #expect(gone?.code == .blobMissing)
+    #expect(try stranger.store.blobs.state(of: blob) == .missing)
+  }
+
+  @Test("parts outside the size and names that are none are refused")
+  func invalid() async throws {
+    let authority = try SnapPair().world.authority
+    let name = String(repeating: "a", count: 64)
+    for part in [
+      BlobPart(sha256: name, size: 2, offset: 0, bytes: [1, 2, 3]),
+      BlobPart(sha256: name, size: 2, offset: 3, bytes: []),
+      BlobPart(sha256: name, size: -1, offset: 0, bytes: []),
+      BlobPart(sha256: "../../etc/passwd", size: 1, offset: 0, bytes: [1]),
+      BlobPart(sha256: name.uppercased(), size: 1, offset: 0, bytes: [1]),
+    ] {
+      let error = await #expect(throws: BlobProblem.self) {
+        try await authority.uploadBlob(space: "test", part)
+      }
+      #expect(error?.code == .invalid)
+    }
+  }
+
+  @Test("an upload by many at once ends with the right bytes", arguments: [1, 7, 64])
+  func concurrent(partSize: Int) async throws {
+    let authority = try SnapPair().world.authority
+    let bytes = [UInt8](picture(300))
+    let blob = try await SnapPair().a.store.blobs.put(picture(300))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          var offset: Int64 = 0
+          while true {
+            let end = min(bytes.count, Int(offset) + partSize)
+            let part = BlobPart(
+              sha256: blob.sha256, size: 300, offset: offset, bytes: Array(bytes[Int(offset)..<end]))
+            guard case .part(let received) = try await authority.uploadBlob(space: "test", part) else {
+              return
+            }
+            offset = received
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await authority.downloadBlob(space: "test", blob.sha256, 0..<1000) == bytes)
+  }
+}

@@ -1,0 +1,149 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// Blobs that cannot be uploaded: their records wait and are reported, everything else goes on.
+@Suite("Blobs that can't be uploaded")
+struct RefusedBlobStories {
+  private let one = RecordID(type: "Snap", id: "1")
+
+  @Test("a blob over the server's limit keeps its record in the inbox, and nobody else")
+  func tooLarge() async throws {
+    let pair = try SnapPair(blobs: BlobLimits(largest: 40))
+    try await pair.a.snap("1", picture(45))
+    try await pair.a.snap("2", picture(12, 2))
+    try await pair.a.store.save(Snap("3", "depends", in: "1"))
+    try pair.a.insert("N", "n")
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil)
+    #expect(report.failures.map(\.record) == [one])
+    #expect(report.failures.map(\.code) == ["blobTooLarge"])
+    #expect(report.pushed == 2)
+    #expect(report.blocked.map(\.record.id) == ["3"])
+    #expect(try pair.a.store.inbox().map(\.record) == [one])
+    #expect(try pair.a.store.inbox().first?.reason?.message.contains("45") == true)
+    try pair.a.editSnap("1") { $0.image = nil }
+    let further = await pair.a.store.sync()
+    #expect(further.pushed == 2)
+    #expect(try pair.a.store.inbox().isEmpty)
+    #expect(try await pair.server("1")?["image"] == nil)
+  }
+
+  @Test("a full space refuses by its own code, and takes the blob once there is room in it")
+  func quota() async throws {
+    let pair = try SnapPair(blobs: BlobLimits(quota: 50))
+    try await pair.a.snap("1", picture(45))
+    await pair.a.store.sync()
+    let second = try await pair.a.snap("2", picture(20, 2))
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.code) == ["quotaExceeded"])
+    #expect(try pair.a.store.blobs.state(of: second) == .local)
+  }
+
+  @Test("a server that keeps no blobs is said to be one; the record waits and is sent without its blob")
+  func unsupported() async throws {
+    let pair = try SnapPair(blobs: nil)
+    let blob = try await pair.a.snap("1", picture())
+    try pair.a.insert("N", "n")
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.code) == ["blobsUnsupported"])
+    #expect(report.pushed == 1)
+    #expect(try pair.a.store.state(of: one).name == "refused")
+    #expect(try await pair.a.store.blobs.data(for: blob) == picture())
+    let error = await #expect(throws: SyncError.self) {
+      let other = try await pair.b.store.blobs.put(picture(3))
+      try await pair.b.store.save(Snap("2", "t", other), options: .init(savePolicy: .networkThenCache))
+    }
+    #expect(error?.rejection?.code == "blobsUnsupported")
+    #expect(try pair.b.snap("2") == nil)
+    try pair.a.editSnap("1") { $0.image = nil }
+    #expect(await pair.a.store.sync().pushed == 1)
+  }
+
+  @Test("the quarantine of the rejection policy holds for blobs too")
+  func quarantined() async throws {
+    let pair = try SnapPair(blobs: nil) { $0.rejectionPolicy = .quarantine(after: 2) }
+    try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    #expect(try pair.a.store.state(of: one).name == "refused")
+    await pair.a.store.sync()
+    #expect(try pair.a.store.state(of: one).name == "quarantined")
+  }
+
+  @Test(
+    "a failure that is not the blob's ends the sync after all else is done, and the next goes on",
+    arguments: [
+      (FaultyRemote.Fault.lostRequest, "unreachable"),
+      (.status(401, retryAfter: nil), "authenticationRequired"),
+      (.status(429, retryAfter: 7), "throttled"), (.status(500, retryAfter: nil), "serverError"),
+    ])
+  func transient(fault: FaultyRemote.Fault, name: String) async throws {
+    let pair = try SnapPair()
+    try await pair.a.snap("1", picture())
+    try pair.a.insert("N", "n")
+    pair.a.remote.setBlobScript { if case .upload(_, 20) = $0 { fault } else { .none } }
+    let report = await pair.a.store.sync()
+    #expect(report.skipped?.name == name)
+    #expect(report.pushed == 1)
+    #expect(report.failures.isEmpty)
+    if name == "throttled" { #expect(report.retryAfter == 7) }
+    #expect(try pair.a.store.inbox().isEmpty)
+    pair.a.remote.setBlobScript { _ in .none }
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(pair.a.uploads == [0, 10, 20, 20, 30, 40])
+  }
+
+  @Test("a blob that always fails goes to the end of the line")
+  func fairness() async throws {
+    let pair = try SnapPair()
+    let bad = try await pair.a.snap("1", picture(45, 1))
+    for id in 2...4 { try await pair.a.snap("\(id)", picture(15, UInt8(id))) }
+    pair.a.remote.setBlobScript {
+      if case .upload(bad.sha256, _) = $0 { .status(500, retryAfter: nil) } else { .none }
+    }
+    var pushed = 0
+    for _ in 0..<2 { pushed += await pair.a.store.sync().pushed }
+    #expect(pushed == 3)
+    #expect(try pair.a.store.outbox().map(\.record) == [one])
+  }
+
+  @Test("bytes that were damaged here are never the server's; the record waits for them to be put again")
+  func damagedHere() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    try pair.a.damage(blob)
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.code) == ["blobDamaged"])
+    #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .part(0))
+    await #expect(throws: SyncError.self) { try await pair.a.store.blobs.data(for: blob) }
+    _ = try await pair.a.store.blobs.put(picture())
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.a.store.blobs.data(for: blob) == picture())
+  }
+
+  @Test("parts on the server that belong to another try are thrown away once")
+  func damagedThere() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    let wrong = BlobPart(sha256: blob.sha256, size: 45, offset: 0, bytes: [9, 9, 9])
+    #expect(try await pair.world.authority.uploadBlob(space: "test", wrong) == .part(3))
+    let report = await pair.a.store.sync()
+    #expect(report.failures.isEmpty)
+    #expect(report.pushed == 1)
+    #expect(
+      try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<45) == [UInt8](picture()))
+  }
+
+  @Test("a name without bytes anywhere is reported as missing")
+  func missing() async throws {
+    let pair = try SnapPair()
+    let made = Blob(sha256: String(repeating: "a", count: 64), size: 3)
+    try await pair.a.store.save(Snap("1", "t", made))
+    #expect(await pair.a.store.sync().failures.map(\.code) == ["blobMissing"])
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.blobs.data(for: made) }
+    #expect(error?.code == .blobMissing)
+    #expect(try pair.a.store.blobs.state(of: made) == .missing)
+  }
+}

@@ -1,0 +1,208 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Blobs on their way to the server: before their record, in parts, over cuts and kills.
+@Suite("Uploads of blobs")
+struct UploadStories {
+  /// Promises: S-78, S-76
+  @Test("a picture put offline is local; after the sync its record names an address and others can read it")
+  func roundTrip() async throws {
+    let pair = try SnapPair()
+    pair.a.remote.isOffline = true
+    let blob = try await pair.a.snap("1", picture())
+    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(try pair.a.store.blobs.state(of: blob) == .local)
+    #expect(try pair.a.store.blobs.backlog() == BlobBacklog(count: 1, bytes: 45))
+    #expect(try await pair.a.store.blobs.data(for: blob) == picture())
+    pair.a.remote.isOffline = false
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil)
+    #expect(report.uploadedBlobs == 1)
+    #expect(report.pushed == 1)
+    guard case .remote(let url) = try pair.a.store.blobs.state(of: blob) else {
+      Issue.record("not remote")
+      return
+    }
+    #expect(StackMobBinary.containsURL(url.absoluteString))
+    #expect(url.absoluteString.hasSuffix(blob.sha256))
+    #expect(try pair.a.store.blobs.backlog() == BlobBacklog())
+    await pair.b.store.sync()
+    let other = try #require(try pair.b.snap("1")?.image)
+    #expect(other == blob)
+    #expect(!pair.b.store.blobs.isHere(other))
+    #expect(try pair.b.store.blobs.state(of: other) == .remote(url))
+    #expect(try await pair.b.store.blobs.data(for: other) == picture())
+    #expect(pair.b.store.blobs.isHere(other))
+  }
+
+  /// Promises: S-78
+  @Test("the blob is whole on the server before the record that names it is sent")
+  func blobFirst() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    let authority = pair.world.authority
+    let order = Mutex<[String]>([])
+    pair.a.remote.setBeforeSending { request in
+      guard !request.operations.isEmpty else { return }
+      let holding = try? await authority.blobHolding(space: "test", blob.sha256)
+      order.withLock { $0.append(holding == .whole(size: 45) ? "whole" : "not whole") }
+    }
+    await pair.a.store.sync()
+    #expect(order.withLock { $0 } == ["whole"])
+    #expect(pair.a.uploads == [0, 10, 20, 30, 40])
+  }
+
+  /// Promises: S-78, H-33
+  @Test(
+    "an upload that is cut after any request goes on where it was, over a restart, and sends no part twice",
+    arguments: 0...6, [FaultyRemote.Fault.lostRequest, .lostAnswer])
+  func cut(after count: Int, by fault: FaultyRemote.Fault) async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    let blob = try await pair.a.snap("1", picture())
+    let calls = Calls()
+    pair.a.remote.setBlobScript { _ in calls.add() > count ? fault : .none }
+    let cut = await pair.a.store.sync()
+    #expect((cut.skipped?.name == "unreachable") == (count < 6))
+    try pair.a.restart()
+    #expect(try pair.a.snap("1")?.image == blob)
+    let lastCut = pair.a.uploads.last
+    pair.a.remote.setBlobScript { _ in .none }
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil)
+    #expect(try await pair.server("1")?["image"]?["sha256"]?.stringValue == blob.sha256)
+    // Only the part whose request was lost is sent again; one whose answer was lost is not.
+    var expected = [Int64]([0, 10, 20, 30, 40])
+    if fault == .lostRequest, let lastCut, count < 6 { expected.append(lastCut) }
+    #expect(pair.a.uploads.sorted() == expected.sorted())
+    #expect(pair.a.sentSnaps == ["1"])
+    await pair.b.store.sync()
+    #expect(try await pair.b.store.blobs.data(for: blob) == picture())
+  }
+
+  /// Promises: S-78, H-33
+  @Test("a kill between the upload and the push of the record uploads nothing again")
+  func killBeforeRecord() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    try await pair.a.snap("1", picture())
+    pair.a.loseConnection(after: 1)
+    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(pair.a.uploads.count == 5)
+    try pair.a.restart()
+    pair.a.remote.setScript { .none }
+    pair.a.remote.forgetRequests()
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(pair.a.remote.blobRequests.isEmpty)
+  }
+
+  @Test("requests that arrive twice, and parts that arrive late, do no harm")
+  func duplicated() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    pair.a.remote.setBlobScript { _ in .duplicated }
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
+    #expect(
+      try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<100) == [UInt8](picture()))
+  }
+
+  @Test("what another device has uploaded is not uploaded again")
+  func deduplicated() async throws {
+    let pair = try SnapPair()
+    try await pair.a.snap("1", picture())
+    try await pair.a.snap("2", picture())
+    await pair.a.store.sync()
+    #expect(pair.a.uploads.count == 5)
+    #expect(pair.a.blobFiles.count == 1)
+    let blob = try await pair.b.snap("3", picture())
+    let report = await pair.b.store.sync()
+    #expect(report.pushed == 1)
+    #expect(pair.b.remote.blobRequests == [.holding(blob.sha256)])
+  }
+
+  @Test("two devices that upload the same at the same time finish each other's work")
+  func together() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    try await pair.b.snap("2", picture())
+    let (other, calls) = (pair.b.store, Calls())
+    pair.a.remote.setAfterBlobs { request in
+      if case .upload(_, 10) = request, calls.add() == 1 { await other.sync() }
+    }
+    await pair.a.store.sync()
+    #expect(pair.a.uploads == [0, 10, 20])
+    #expect(pair.b.uploads == [20, 30, 40])
+    #expect(try await pair.world.serverRecords().count == 2)
+    #expect(try pair.a.store.blobs.state(of: blob) == pair.b.store.blobs.state(of: blob))
+  }
+
+  @Test("a save while a long upload goes on is sent before the upload is done")
+  func otherWorkFirst() async throws {
+    let pair = try SnapPair()
+    try await pair.a.snap("1", picture(800))
+    let (store, calls) = (pair.a.store, Calls())
+    pair.a.remote.setAfterBlobs { request in
+      if case .upload = request, calls.add() == 2 { _ = try? await store.save(Note(id: "N", "urgent")) }
+    }
+    await pair.a.store.sync()
+    #expect(pair.a.sentSnaps == ["N", "1"])
+    #expect(pair.a.uploads.count == 80)
+  }
+
+  @Test("while it uploads, the status says how many bytes are there and how many are not")
+  func progress() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    let store = pair.a.store
+    let seen = Mutex<[Int64]>([])
+    pair.a.remote.setAfterBlobs { _ in
+      guard case .syncing(let progress) = store.status.phase, progress.uploadedBytes > 0 else { return }
+      seen.withLock { $0 += [progress.uploadedBytes, progress.bytesToUpload] }
+    }
+    let calls = Calls()
+    pair.a.remote.setBlobScript { _ in calls.add() > 4 ? .lostRequest : .none }
+    await pair.a.store.sync()
+    #expect(seen.withLock { $0 } == [10, 35, 20, 25])
+    #expect(try pair.a.store.blobs.state(of: blob) == .uploading(sent: 30, of: 45))
+    #expect(try pair.a.store.blobs.backlog() == BlobBacklog(count: 1, bytes: 45, sent: 30))
+  }
+
+  @Test("an empty blob makes the journey too")
+  func empty() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", Data())
+    #expect(blob.size == 0)
+    #expect(await pair.a.store.sync().pushed == 1)
+    await pair.b.store.sync()
+    #expect(try await pair.b.store.blobs.data(for: blob) == Data())
+    #expect(pair.b.store.blobs.isHere(blob))
+  }
+
+  /// Promises: S-35
+  @Test("an online save uploads its blob first; offline it waits and is sent later like any other")
+  func onlineSave() async throws {
+    let pair = try SnapPair()
+    let online = RequestOptions(savePolicy: .networkThenCache)
+    let blob = try await pair.a.store.blobs.put(picture())
+    let receipt = try await pair.a.store.save(Snap("1", "t", blob), options: online)
+    guard case .accepted = receipt.state else {
+      Issue.record("\(receipt.state)")
+      return
+    }
+    #expect(pair.a.uploads == [0, 10, 20, 30, 40])
+    pair.a.remote.isOffline = true
+    let second = try await pair.a.store.blobs.put(picture(15, 2))
+    try await pair.a.store.save(Snap("2", "t", second), options: online)
+    #expect(try pair.a.store.isPending(RecordID(type: "Snap", id: "2")))
+    pair.a.remote.isOffline = false
+    pair.a.remote.forgetRequests()
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(pair.a.uploads == [0, 10])
+    #expect(try await pair.world.authority.blobHolding(space: "test", second.sha256) == .whole(size: 15))
+  }
+}
