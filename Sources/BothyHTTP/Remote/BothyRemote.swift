@@ -126,8 +126,8 @@ extension BothyRemote {
     return try await send(Self.fields(other)).0
   }
 
-  private static func credentials(
-    _ body: () async throws -> String?
+  static func credentials(
+    _ body: @Sendable () async throws -> String?
   ) async throws(RemoteError) -> String? {
     do {
       return try await body()
@@ -145,7 +145,7 @@ extension BothyRemote {
     return [.authorization: "Bearer \(token)"]
   }
 
-  private static func encoded(_ name: String) -> String {
+  static func encoded(_ name: String) -> String {
     let unreserved = CharacterSet(
       charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
     return name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? name

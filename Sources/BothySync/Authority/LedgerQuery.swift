@@ -1,4 +1,4 @@
-import BothyStore
+package import BothyStore
 
 /// The SQL of a query over a ledger's records, whose fields are one JSON document.
 enum LedgerQuery {
@@ -47,6 +47,12 @@ enum LedgerQuery {
     }
     return (QueryCompiler(type, columns), query)
   }
+}
+
+extension RecordQuery {
+  /// The fields that the query names as a type, with the kinds that its values suggest. Throws `StoreError`
+  /// `.unknownField` for a name that no field can have.
+  package func guessedType() throws(StoreError) -> TypeSchema { try GuessedFields.schema(for: self) }
 }
 
 /// The fields that a query names, with the kinds that its values suggest: for a server that has no schema.

@@ -1,0 +1,40 @@
+import BothyStore
+import BothySync
+
+/// Keeps the last query's records, so that its further pages need not read the whole type again.
+actor KintoAnswerShelf {
+  private struct Kept {
+    var query: RecordQuery
+    var stamp: Int64
+    var records: [ServerRecord]
+  }
+
+  /// Larger answers are read again for each page.
+  private static let limit = 20_000
+
+  private var kept: Kept?
+
+  /// The records of the query, if they were kept and the type has not changed since. One round trip if they were.
+  func records(of query: RecordQuery, space: KintoSpace) async throws(RemoteError) -> [ServerRecord]? {
+    guard let kept, kept.query == Self.whole(query) else { return nil }
+    let request = KintoRequest(method: "GET", path: space.records(ofType: query.type) + "?_limit=1")
+    return try await space.client.send(request).value.timestamp == kept.stamp ? kept.records : nil
+  }
+
+  func keep(_ answer: KintoQuery.Answer, to query: RecordQuery) {
+    guard let stamp = answer.stamp, let limit = query.limit, answer.records.count > limit,
+      answer.records.count <= Self.limit
+    else {
+      kept = nil
+      return
+    }
+    kept = Kept(query: Self.whole(query), stamp: stamp, records: answer.records)
+  }
+
+  private static func whole(_ query: RecordQuery) -> RecordQuery {
+    var query = query
+    query.limit = nil
+    query.offset = 0
+    return query
+  }
+}

@@ -1,0 +1,96 @@
+import BothyStore
+import BothySync
+
+/// One request to Kinto, alone or within a batch. The path begins behind `/v1`.
+struct KintoRequest: Sendable, Hashable {
+  var method: String
+  var path: String
+  var headers: [String: String] = [:]
+  var body: JSONValue?
+
+  /// As a member of a batch.
+  var json: JSONValue {
+    var members: [String: JSONValue] = ["method": .string(method), "path": .string(path)]
+    if !headers.isEmpty { members["headers"] = .object(headers.mapValues { .string($0) }) }
+    if let body { members["body"] = body }
+    return .object(members)
+  }
+}
+
+/// One answer of Kinto, alone or out of a batch. Names of headers are in small letters.
+struct KintoAnswer: Sendable, Hashable {
+  var status: Int
+  var headers: [String: String]
+  var body: JSONValue
+
+  init(status: Int, headers: [String: String] = [:], body: JSONValue = .null) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// Reads a member of a batch's `responses`; nil for anything else.
+  init?(_ json: JSONValue) {
+    guard let status = json["status"]?.intValue else { return nil }
+    var headers: [String: String] = [:]
+    for (name, value) in json["headers"]?.objectValue ?? [:] {
+      headers[name.lowercased()] = value.stringValue
+    }
+    self.init(status: Int(clamping: status), headers: headers, body: json["body"] ?? .null)
+  }
+
+  var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// The timestamp in the `ETag`: of the record, or of the whole collection for a listing.
+  var timestamp: Int64? { headers["etag"].flatMap { Int64($0.filter { $0 != "\"" }) } }
+
+  /// The token of the next page, percent-encoded as it came; nil on the last page.
+  var nextPage: String? {
+    guard let query = headers["next-page"]?.split(separator: "?").last else { return nil }
+    return query.split(separator: "&").first { $0.hasPrefix("_token=") }.map { String($0.dropFirst(7)) }
+  }
+
+  /// Whether the answer, or any within it, is a 401: a batch itself needs no right.
+  var isUnauthenticated: Bool {
+    status == 401 || body["responses"]?.arrayValue?.contains { $0["status"]?.intValue == 401 } ?? false
+  }
+
+  /// Kinto's number for the kind of error.
+  var errno: Int64? { body["errno"]?.intValue }
+
+  /// Whether it was not the record that is missing but the collection or bucket around it.
+  var lacksParent: Bool { status == 404 && errno == 111 || status == 403 && errno == 121 }
+
+  var message: String {
+    let text = body["message"]?.stringValue ?? body["error"]?.stringValue
+    return text.map { "Kinto answered \(status): \($0)" } ?? "Kinto answered \(status)."
+  }
+
+  var retryAfter: Double? { headers["retry-after"].flatMap { HTTPDate.seconds(retryAfter: $0) } }
+
+  /// The error that the answer is; nil for a success. 410 is the end of the service, not a missing record.
+  var error: RemoteError? {
+    if status == 410 {
+      let alert = headers["alert"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }  // text that is no JSON: none
+      let reason = alert?["message"]?.stringValue ?? body["message"]?.stringValue ?? "The service has ended."
+      return RemoteError(
+        .rejected, "Kinto answered 410: \(reason) Update the app; pending changes stay on the device.",
+        status: 410,
+        code: "endOfService")
+    }
+    return RemoteError(
+      status: status, message: message, retryAfter: retryAfter, code: errno.map { "kinto-\($0)" })
+  }
+
+  /// The refusal of an operation that the answer is.
+  var rejection: Rejection {
+    let code = status == 403 ? "forbidden" : status == 413 ? "tooLarge" : "invalid"
+    let details = body["details"]?.arrayValue ?? []
+    let fields = details.compactMap { detail -> Rejection.FieldError? in
+      guard let name = detail["name"]?.stringValue else { return nil }
+      return Rejection.FieldError(
+        field: name, code: "invalid", message: detail["description"]?.stringValue ?? "not accepted")
+    }
+    return Rejection(code: code, message: message, fields: fields)
+  }
+}

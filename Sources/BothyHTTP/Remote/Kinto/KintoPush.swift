@@ -1,0 +1,149 @@
+import BothyStore
+import BothySync
+
+/// Sends operations as conditional writes, in their order, in batches.
+///
+/// Kinto knows no ids of operations. Each write leaves its operation's id in the record under the device's name, where
+/// it stays until the same device changes the record again: a repetition that finds it was applied before, whatever
+/// others did to the record since.
+struct KintoPush: Sendable {
+  let space: KintoSpace
+  let device: String
+  /// The device's clock, for edits that came without a time.
+  let now: Int64
+
+  struct Result: Sendable {
+    var outcomes: [Outcome] = []
+    /// What was written and the version it got, by operation.
+    var written: [String: Written] = [:]
+    /// Why some operations have no outcome: they are in doubt.
+    var interruption: RemoteError?
+    var serverTime: Int64?
+  }
+
+  struct Written: Sendable, Hashable {
+    var record: RecordID
+    var kind: Operation.Kind
+    var version: Int64
+  }
+
+  /// Throws only when there is no outcome at all.
+  func send(_ operations: [Operation]) async throws(RemoteError) -> Result {
+    let settings = try await space.client.serverSettings()
+    guard !settings.isReadOnly else {
+      throw RemoteError(
+        .rejected, "This Kinto server takes no changes now. They stay pending; pull alone to read.",
+        code: "readOnly")
+    }
+    var result = Result()
+    for start in stride(from: 0, to: operations.count, by: settings.batchLimit) {
+      let chunk = Array(operations[start..<min(start + settings.batchLimit, operations.count)])
+      do { try await send(chunk, &result) } catch {
+        guard !result.outcomes.isEmpty else { throw error }
+        result.interruption = error
+        return result
+      }
+    }
+    return result
+  }
+
+  private func send(
+    _ chunk: [Operation], _ result: inout Result, isSecondTry: Bool = false
+  ) async throws(RemoteError) {
+    let reply: KintoClient.Reply<[KintoAnswer]>
+    do { reply = try await space.client.batch(chunk.map(request)) } catch {
+      // The whole batch was undone because of one: each goes alone, so that none suffers for another.
+      guard error.errorClass == .serverError, chunk.count > 1 else { throw error }
+      for operation in chunk { try await send([operation], &result) }
+      return
+    }
+    result.serverTime = reply.serverTime ?? result.serverTime
+    let answers = Array(zip(chunk, reply.value))
+    let homeless = isSecondTry ? [] : answers.filter { $0.kind == .insert && $1.lacksParent }.map(\.0)
+    let isMissing = answers.contains { $0.kind == .insert && $1.status == 404 }
+    let again = homeless.isEmpty ? false : try await space.make(Set(homeless.map(\.record.type))) || isMissing
+    let ids = again ? Set(homeless.map(\.id)) : []
+    for (operation, answer) in answers where !ids.contains(operation.id) {
+      try settle(operation, answer, &result)
+    }
+    if again { try await send(homeless, &result, isSecondTry: true) }
+  }
+
+  private func settle(
+    _ operation: Operation, _ answer: KintoAnswer, _ result: inout Result
+  ) throws(RemoteError) {
+    if answer.status == 409 { throw KintoClient.undone(answer) }
+    let verdict = verdict(operation, answer)
+    if case .applied(let version, _, _) = verdict, let version = Int64(version) {
+      result.written[operation.id] = Written(record: operation.record, kind: operation.kind, version: version)
+    }
+    result.outcomes.append(Outcome(operation: operation.id, verdict))
+  }
+
+  // MARK: one operation
+
+  /// A base that is no timestamp of Kinto's was given by another server: no version here can equal it.
+  private static func match(_ base: String?) -> [String: String] {
+    let timestamp = base.flatMap { Int64($0) } ?? 1
+    return ["If-Match": "\"\(max(1, timestamp))\""]
+  }
+
+  func request(_ operation: Operation) -> KintoRequest {
+    let path = space.record(operation.record)
+    let data = KintoRecord.members(of: operation, device: device, modified: operation.modified ?? now)
+    switch operation.kind {
+    case .insert:
+      return KintoRequest(method: "PUT", path: path, headers: ["If-None-Match": "*"], body: ["data": data])
+    case .update:
+      var headers = Self.match(operation.base)
+      headers["Response-Behavior"] = "light"
+      return KintoRequest(method: "PATCH", path: path, headers: headers, body: ["data": data])
+    case .delete: return KintoRequest(method: "DELETE", path: path, headers: Self.match(operation.base))
+    }
+  }
+
+  func verdict(_ operation: Operation, _ answer: KintoAnswer) -> Outcome.Verdict {
+    let type = operation.record.type
+    switch answer.status {
+    case 200..<300:
+      let record = KintoRecord(answer.body["data"], type: type)
+      guard let version = answer.timestamp ?? record?.version else {
+        return .rejected(
+          Rejection(code: "badAnswer", message: "Kinto gave no timestamp for \(operation.record)."))
+      }
+      let modified = min(operation.modified ?? now, version)
+      // Only an insert is answered with the whole record.
+      guard operation.kind == .insert, let stored = record?.serverRecord,
+        stored.fields != FieldsDocument(operation.fields)
+      else { return .applied(version: String(version), modified: modified, record: nil) }
+      return .applied(version: String(version), modified: modified, record: stored)
+    case 412:
+      guard let existing = KintoRecord(answer.body["details"]?["existing"], type: type) else {
+        return .conflict(current: nil)
+      }
+      let current = existing.serverRecord
+      guard operation.kind != .delete, existing.operation(of: device) == operation.id else {
+        return .conflict(current: current)
+      }
+      return .duplicate(version: current.version, modified: current.modified, record: current)
+    case 404 where operation.kind != .insert: return .conflict(current: nil)
+    default: return .rejected(answer.rejection)
+    }
+  }
+
+  // MARK: what others did at the same moment
+
+  /// Kinto compares and writes in two steps, so two writers may both be told that they were first. A record that comes
+  /// back later than it was written and without our mark was written by one who had not seen ours: that is told as the
+  /// conflict it is.
+  func verify(_ result: inout Result, against changes: [RecordID: KintoRecord]) {
+    for index in result.outcomes.indices {
+      let operation = result.outcomes[index].operation
+      guard let written = result.written[operation], written.kind != .delete,
+        let found = changes[written.record],
+        !found.isDeleted, found.version > written.version, found.operation(of: device) != operation
+      else { continue }
+      result.outcomes[index].verdict = .conflict(current: found.serverRecord)
+    }
+  }
+}

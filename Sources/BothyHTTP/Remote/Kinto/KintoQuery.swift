@@ -1,0 +1,217 @@
+import BothyStore
+import BothySync
+
+/// Answers queries over one type. Kinto's filters are used where they select at least what the query does; what comes is
+/// then judged here, by the same rule as everywhere, so the answer is exact.
+///
+/// Kinto compares text by the collation of its database, lets records without a field pass order comparisons, and knows
+/// no text search, places or `or`: of those all records of the type are read. Its order is not used either.
+struct KintoQuery: Sendable {
+  let space: KintoSpace
+  let schema: Schema?
+
+  private static let pageSize = 1000
+  /// More ids than this are not asked for one by one.
+  private static let idLimit = 2000
+
+  /// An answer with no regard to limit and offset.
+  struct Answer: Sendable {
+    var records: [ServerRecord]
+    /// The collection's timestamp when it was begun; nil where ids were asked for, or nothing is there.
+    var stamp: Int64?
+  }
+
+  /// The records that the query selects, in its order.
+  func answer(_ query: RecordQuery) async throws(RemoteError) -> Answer {
+    let judge = try Judge(query, schema)
+    var found: [(Record, ServerRecord)] = []
+    var stamp: Int64?
+    func take(_ json: JSONValue?) throws(RemoteError) {
+      guard let record = KintoRecord(json, type: query.type), !record.isDeleted else { return }
+      let change = record.serverRecord
+      if let judged = try judge.judge(change) { found.append((judged, change)) }
+    }
+    if let ids = Self.ids(query.filter), ids.count <= Self.idLimit {
+      let requests = Set(ids).sorted().map {
+        KintoRequest(method: "GET", path: space.record(RecordID(type: query.type, id: $0)))
+      }
+      for answer in try await space.client.read(requests).value where answer.status != 404 {
+        if try await space.isMissing(answer) { return Answer(records: []) }
+        if let error = answer.error { throw error }
+        try take(answer.body["data"])
+      }
+    } else {
+      stamp = try await forEachPage(ofType: query.type, filter: Self.filter(query)) {
+        data throws(RemoteError) in
+        for json in data { try take(json) }
+      }
+    }
+    return Answer(records: try judge.order(found), stamp: stamp)
+  }
+
+  /// The number of records. One round trip for all of a type, otherwise as `answer`.
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    guard query.filter == .all, query.container == nil else { return try await answer(query).records.count }
+    let answer = try await space.client.send(
+      KintoRequest(method: "HEAD", path: space.records(ofType: query.type))
+    ).value
+    if answer.status == 403 || answer.status == 404 {
+      return try await self.answer(query).records.count  // an answer to HEAD does not say what is missing
+    }
+    if let error = answer.error { throw error }
+    guard let total = answer.headers["total-objects"].flatMap({ Int($0) }) else {
+      throw BothyRemote.unreadable("the count of '\(query.type)'")
+    }
+    return total
+  }
+
+  /// The digest of a scope: reads every record of the space.
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    let listing = try await space.client.send(space.listing).value
+    var sum = DigestSum()
+    for collection in try await space.collections(listing) {
+      try await forEachPage(ofType: collection.type, filter: "") { data throws(RemoteError) in
+        for json in data {
+          guard let record = KintoRecord(json, type: collection.type)?.serverRecord, !record.isDeleted,
+            scope.contains(record.container)
+          else { continue }
+          sum.add(record.id, fields: record.fields.bytes)
+        }
+      }
+    }
+    return sum.digest(of: scope)
+  }
+
+  /// Visits all records of a type by id, so that none comes twice and none that stays is left out.
+  /// Returns the collection's timestamp when it was begun.
+  @discardableResult
+  private func forEachPage(
+    ofType type: String, filter: String, _ body: ([JSONValue]) throws(RemoteError) -> Void
+  ) async throws(RemoteError) -> Int64? {
+    let path = space.records(ofType: type) + "?_sort=id&_limit=\(Self.pageSize)" + filter
+    var token: String?
+    var stamp: Int64?
+    repeat {
+      let request = KintoRequest(method: "GET", path: path + (token.map { "&_token=" + $0 } ?? ""))
+      let answer = try await space.client.send(request).value
+      if try await space.isMissing(answer) { return nil }
+      if let error = answer.error { throw error }
+      guard let data = answer.body["data"]?.arrayValue else {
+        throw BothyRemote.unreadable("a listing of '\(type)'")
+      }
+      try body(data)
+      token = answer.nextPage
+      stamp = stamp ?? answer.timestamp
+    } while token != nil
+    return stamp
+  }
+}
+
+// MARK: what Kinto can select
+
+extension KintoQuery {
+  /// The ids, where the condition names all there can be.
+  static func ids(_ predicate: Predicate) -> [String]? {
+    switch predicate {
+    case .compare(field: "id", .equal, .text(let id)): return [id]
+    case .oneOf(field: "id", let values): return values.compactMap(\.text)
+    case .and(let parts): return parts.lazy.compactMap { ids($0) }.first
+    default: return nil
+    }
+  }
+
+  /// Parameters of a listing that leave out only what the query does: equalities that all must hold.
+  static func filter(_ query: RecordQuery) -> String {
+    var filter = ""
+    for case .compare(let field, .equal, let value) in conjuncts(query.filter) {
+      let json: JSONValue? =
+        switch value {
+        case .text(let text): .string(text)
+        case .int(let number): .int(number)
+        case .bool(let flag): .bool(flag)
+        case .date(let time): .int(time)
+        default: nil
+        }
+      guard let json, isFilterable(field), KintoRecord.member(of: field) == field else { continue }
+      filter += "&eq_\(field)=" + BothyRemote.encoded(json.canonicalText)
+    }
+    if let container = query.container, container != query.type {
+      filter += "&eq__container=" + BothyRemote.encoded(JSONValue.string(container).canonicalText)
+    }
+    return filter
+  }
+
+  private static func conjuncts(_ predicate: Predicate) -> [Predicate] {
+    if case .and(let parts) = predicate { parts.flatMap(conjuncts) } else { [predicate] }
+  }
+
+  private static func isFilterable(_ field: String) -> Bool {
+    !["id", "container", "version"].contains(field)
+      && field.utf8.allSatisfy {
+        (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+      }
+  }
+}
+
+/// Applies the query's own meaning to records.
+private struct Judge {
+  let query: RecordQuery
+  let type: TypeSchema
+  let isGuessed: Bool
+
+  init(_ query: RecordQuery, _ schema: Schema?) throws(RemoteError) {
+    isGuessed = schema == nil
+    do throws(StoreError) {
+      var query = query
+      if let schema {
+        guard let declared = schema[query.type] else {
+          throw StoreError(.unknownType, "The schema has no type '\(query.type)'.")
+        }
+        type = declared
+      } else {
+        query.include = []
+        type = try query.guessedType()
+      }
+      self.query = try query.checked(for: type)
+    } catch {
+      throw RemoteError(.rejected, error.message, code: error.code.description)
+    }
+  }
+
+  /// The record with its values, nil if it is not selected.
+  func judge(_ record: ServerRecord) throws(RemoteError) -> Record? {
+    let read: Record
+    do {
+      var values: [String: FieldValue] = [:]
+      for (name, json) in try record.fields.members() {
+        if let field = type[name] { values[name] = value(json, field.kind) }
+      }
+      read = Record(
+        query.type, id: record.id.id, values, container: record.container, version: record.version)
+    } catch { throw BothyRemote.unreadable("\(record.id)") }
+    return query.holds(read, type) ? read : nil
+  }
+
+  /// A value that another client wrote in another form counts as none.
+  private func value(_ json: JSONValue, _ kind: FieldKind) -> FieldValue {
+    if let value = try? FieldValue(json: json, kind: kind) { return value }  // of another form: see below
+    guard isGuessed else { return .null }
+    return switch json {
+    case .bool(let flag): .bool(flag)
+    case .int(let number): .int(number)
+    case .double(let number): .double(number)
+    case .string(let text): .text(text)
+    default: .null
+    }
+  }
+
+  func order(_ found: [(Record, ServerRecord)]) throws(RemoteError) -> [ServerRecord] {
+    var whole = query
+    whole.limit = nil
+    whole.offset = 0
+    let records = Dictionary(found.map { ($0.0.id, $0.1) }, uniquingKeysWith: { $1 })
+    do throws(StoreError) {
+      return try whole.evaluate(over: found.map(\.0), schema: type).compactMap { records[$0.id] }
+    } catch { throw RemoteError(.rejected, error.message, code: error.code.description) }
+  }
+}

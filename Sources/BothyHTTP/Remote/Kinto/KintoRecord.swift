@@ -1,0 +1,77 @@
+import BothyStore
+import BothySync
+
+/// A record as it lies in Kinto: our fields as members of their own names, so that other clients of the same server
+/// can read and write them, and beside them what Kinto has no place for.
+///
+/// | member            | is                                                                      |
+/// |-------------------|-------------------------------------------------------------------------|
+/// | `_container`      | the container, where it is not the type's own                            |
+/// | `_modified`       | when the user made the last change, in milliseconds                      |
+/// | `_by_<device>`    | the last operation of that device: what makes a repetition recognisable  |
+/// | `_f_<name>`       | a field whose name Kinto or this table uses                              |
+struct KintoRecord {
+  let type: String
+  private let members: [String: JSONValue]
+  let version: Int64
+
+  /// Nil for an object that is no record: without id or timestamp.
+  init?(_ json: JSONValue?, type: String) {
+    guard let members = json?.objectValue, let version = members["last_modified"]?.intValue,
+      members["id"]?.stringValue != nil
+    else { return nil }
+    self.type = type
+    self.members = members
+    self.version = version
+  }
+
+  var id: RecordID { RecordID(type: type, id: KintoName.decode(members["id"]?.stringValue ?? "")) }
+
+  var isDeleted: Bool { members["deleted"]?.boolValue ?? false }
+
+  /// The last operation of the device that changed the record.
+  func operation(of device: String) -> String? { members[Self.mark(device)]?.stringValue }
+
+  /// The edit time is never later than the server's own.
+  var serverRecord: ServerRecord {
+    if isDeleted {
+      return ServerRecord(id: id, version: String(version), modified: version, isDeleted: true)
+    }
+    var fields: [String: JSONValue] = [:]
+    for (name, value) in members where !value.isNull {
+      if let field = Self.field(of: name) { fields[field] = value }
+    }
+    return ServerRecord(
+      id: id, container: members["_container"]?.stringValue, version: String(version),
+      modified: min(members["_modified"]?.intValue ?? version, version), fields: FieldsDocument(fields))
+  }
+
+  // MARK: writing
+
+  /// The members that an operation sets; cleared fields are null, which reads as none.
+  static func members(of operation: Operation, device: String, modified: Int64) -> JSONValue {
+    var members: [String: JSONValue] = [:]
+    for (field, value) in operation.fields where operation.kind == .update || !value.isNull {
+      members[member(of: field)] = value
+    }
+    if operation.kind == .insert, let container = operation.container, container != operation.record.type {
+      members["_container"] = .string(container)
+    }
+    members["_modified"] = .int(modified)
+    members[mark(device)] = .string(operation.id)
+    return .object(members)
+  }
+
+  private static let reserved: Set<String> = ["id", "last_modified", "deleted", "schema", "permissions"]
+
+  static func member(of field: String) -> String {
+    reserved.contains(field) || field.hasPrefix("_") ? "_f_" + field : field
+  }
+
+  private static func field(of member: String) -> String? {
+    if member.hasPrefix("_f_") { return String(member.dropFirst(3)) }
+    return member.hasPrefix("_") || reserved.contains(member) ? nil : member
+  }
+
+  private static func mark(_ device: String) -> String { "_by_" + device }
+}

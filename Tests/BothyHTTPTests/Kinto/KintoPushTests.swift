@@ -1,0 +1,254 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import Synchronization
+import Testing
+
+@Suite("Pushing to Kinto")
+struct KintoPushTests {
+  private let path = "/buckets/hut/collections/Todo/records/t1"
+
+  private func operation(_ kind: Operation.Kind, base: String? = nil, fields: [String: JSONValue] = [:])
+    -> Operation
+  {
+    Operation(
+      id: "op1", kind: kind, record: RecordID(type: "Todo", id: "t1"),
+      container: kind == .insert ? "trips/oslo" : nil,
+      base: base, fields: fields, modified: 500)
+  }
+
+  private func push(_ operations: [Operation], to kinto: ScriptedKinto) async throws -> [Outcome] {
+    try await KintoRemote(kinto).exchange(SyncRequest(device: "d1", operations: operations)).outcomes
+  }
+
+  @Test("an insert is a PUT of what is not there, with container, edit time and mark")
+  func insert() async throws {
+    let kinto = ScriptedKinto { call in
+      var stored = call.data?.objectValue ?? [:]
+      stored["id"] = "t1"
+      stored["last_modified"] = 1000
+      return .data(.object(stored), at: 1000, status: 201)
+    }
+    let fields: [String: JSONValue] = ["title": "Milk", "note": .null, "id_": 1, "_x": 2, "schema": 3]
+    let outcomes = try await push([operation(.insert, fields: fields)], to: kinto)
+    let call = try #require(kinto.calls.first)
+    #expect(call.text == "PUT \(path)")
+    #expect(call.headers["if-none-match"] == "*")
+    #expect(
+      call.data == [
+        "title": "Milk", "id_": 1, "_f__x": 2, "_f_schema": 3, "_container": "trips/oslo", "_modified": 500,
+        "_by_d1": "op1",
+      ])
+    #expect(outcomes == [Outcome(operation: "op1", .applied(version: "1000", modified: 500, record: nil))])
+  }
+
+  @Test("an update is a PATCH of the base alone, with the changed fields and nulls for the cleared ones")
+  func update() async throws {
+    let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
+    let outcomes = try await push(
+      [operation(.update, base: "1000", fields: ["title": "Milk", "note": .null, "deep": ["a": 1]])],
+      to: kinto)
+    let call = try #require(kinto.calls.first)
+    #expect(call.text == "PATCH \(path)")
+    #expect(call.headers["if-match"] == "\"1000\"")
+    #expect(
+      call.data == ["title": "Milk", "note": .null, "deep": ["a": 1], "_modified": 500, "_by_d1": "op1"])
+    #expect(outcomes == [Outcome(operation: "op1", .applied(version: "1001", modified: 500, record: nil))])
+  }
+
+  @Test("a deletion is a DELETE of the base alone; a base that another server gave matches nothing")
+  func delete() async throws {
+    let kinto = ScriptedKinto { _ in .data(["id": "t1", "last_modified": 1002, "deleted": true], at: 1002) }
+    _ = try await push([operation(.delete, base: "1000")], to: kinto)
+    _ = try await push([operation(.delete, base: "epoch.7")], to: kinto)
+    #expect(kinto.calls.map(\.text) == ["DELETE \(path)", "DELETE \(path)"])
+    #expect(kinto.calls.map { $0.headers["if-match"] } == ["\"1000\"", "\"1\""])
+  }
+
+  /// Promises: H-30, H-31
+  @Test(
+    "what stands in the way is a conflict with the server's record, unless it bears the mark of this very operation",
+    arguments: [Operation.Kind.insert, .update])
+  func stale(_ kind: Operation.Kind) async throws {
+    let theirs: JSONValue = [
+      "id": "t1", "last_modified": 2000, "title": "theirs", "_by_d2": "op1", "_by_d1": "op0",
+    ]
+    let kinto = ScriptedKinto { _ in .stale(theirs) }
+    let conflict = try await push([operation(kind, base: "1000", fields: ["title": "mine"])], to: kinto)
+    let record = ServerRecord(
+      id: RecordID(type: "Todo", id: "t1"), version: "2000", modified: 2000,
+      fields: FieldsDocument(["title": "theirs"]))
+    #expect(conflict == [Outcome(operation: "op1", .conflict(current: record))])
+    kinto.setScript { _ in
+      .stale(["id": "t1", "last_modified": 2000, "title": "theirs", "_by_d2": "op5", "_by_d1": "op1"])
+    }
+    let again = try await push([operation(kind, base: "1000", fields: ["title": "mine"])], to: kinto)
+    #expect(again == [Outcome(operation: "op1", .duplicate(version: "2000", modified: 2000, record: record))])
+  }
+
+  /// Promises: H-32
+  @Test("an update or a deletion of what is gone is a conflict with nothing", arguments: [Int64(110), 111])
+  func gone(_ errno: Int64) async throws {
+    let kinto = ScriptedKinto { _ in .error(404, errno) }
+    for kind in [Operation.Kind.update, .delete] {
+      let outcomes = try await push([operation(kind, base: "1000")], to: kinto)
+      #expect(outcomes == [Outcome(operation: "op1", .conflict(current: nil))])
+    }
+  }
+
+  @Test("a refusal names the field, and only that operation is refused")
+  func refusal() async throws {
+    let kinto = ScriptedKinto { call in
+      guard call.path.hasSuffix("bad") else {
+        return .data(["id": "x", "last_modified": 5, "n": 1], at: 5, status: 201)
+      }
+      return .init(
+        status: 400,
+        body: [
+          "code": 400, "errno": 107, "message": "title in body: required",
+          "details": [["location": "body", "name": "title", "description": "required"]],
+        ])
+    }
+    let operations = ["good", "bad", "fine"].map {
+      Operation(id: $0, kind: .insert, record: RecordID(type: "Todo", id: $0), fields: ["n": 1])
+    }
+    let outcomes = try await push(operations, to: kinto)
+    guard case .rejected(let rejection) = outcomes[1].verdict else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(rejection.fields.map(\.field) == ["title"])
+    #expect(rejection.message.contains("title in body: required"))
+    for index in [0, 2] {
+      #expect(outcomes[index].verdict == .applied(version: "5", modified: 5, record: nil))
+    }
+  }
+
+  @Test("operations go in batches of the server's size, in their order")
+  func batches() async throws {
+    let kinto = ScriptedKinto { _ in .data(["id": "x", "last_modified": 5], at: 5, status: 201) }
+    kinto.setSettings(["batch_max_requests": 4, "readonly": false])
+    let operations = (0..<10).map {
+      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+    }
+    let outcomes = try await push(operations, to: kinto)
+    #expect(kinto.batches == [4, 4, 2])
+    #expect(outcomes.map(\.operation) == operations.map(\.id))
+    #expect(
+      kinto.calls.map { $0.path.split(separator: "/").last } == operations.map { Substring($0.record.id) })
+  }
+
+  @Test("a batch that one 409 undid is sent again one by one, and nothing of its other answers is believed")
+  func undone() async throws {
+    let first = Mutex(true)
+    let kinto = ScriptedKinto { call in
+      let isFirst = first.withLock { first in
+        defer { if call.path.hasSuffix("t1") { first = false } }
+        return first
+      }
+      if isFirst && call.path.hasSuffix("t1") { return .error(409, 122) }
+      return .data(["id": "x", "last_modified": isFirst ? 5 : 9], at: isFirst ? 5 : 9, status: 201)
+    }
+    let operations = (0..<3).map {
+      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+    }
+    let outcomes = try await push(operations, to: kinto)
+    #expect(kinto.batches == [3])
+    #expect(kinto.calls.count == 6)
+    #expect(outcomes.allSatisfy { $0.verdict == .applied(version: "9", modified: 9, record: nil) })
+  }
+
+  @Test("bucket and collections are made when they are missing, and the inserts follow")
+  func making() async throws {
+    let made = Mutex<Set<String>>([])
+    let kinto = ScriptedKinto { call in
+      let made = made.withLock { made in
+        if call.method == "PUT" && !call.path.contains("/records/") { made.insert(call.path) }
+        return made
+      }
+      guard call.path.contains("/records/") else {
+        return .data(["id": "x", "last_modified": 1], at: 1, status: 201)
+      }
+      if !made.contains("/buckets/hut") { return .error(403, 121) }
+      return .data(["id": "x", "last_modified": 5], at: 5, status: 201)
+    }
+    let operations = ["Todo", "List"].map {
+      Operation(id: $0, kind: .insert, record: RecordID(type: $0, id: "t"))
+    }
+    let outcomes = try await push(operations, to: kinto)
+    #expect(Set(outcomes.map(\.operation)) == ["Todo", "List"])
+    #expect(outcomes.allSatisfy { $0.verdict == .applied(version: "5", modified: 5, record: nil) })
+    let collections = kinto.calls.filter { $0.method == "PUT" && !$0.path.contains("/records/") }
+    #expect(
+      collections.map(\.path) == [
+        "/buckets/hut", "/buckets/hut/collections/List", "/buckets/hut/collections/Todo",
+      ])
+    #expect(collections.allSatisfy { $0.headers["if-none-match"] == "*" })
+    #expect(collections[1].data?["bothy"]?["epoch"]?.stringValue != nil)
+  }
+
+  @Test("a space that belongs to others is forbidden, record by record")
+  func forbidden() async throws {
+    let kinto = ScriptedKinto { call in
+      call.path == "/buckets/hut" ? .stale(["id": "hut", "last_modified": 1]) : .error(403, 121)
+    }
+    let outcomes = try await push([operation(.insert)], to: kinto)
+    guard case .rejected(let rejection) = outcomes[0].verdict else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(rejection.code == "forbidden")
+  }
+
+  @Test("when the connection is lost between batches, the outcomes that came are told; the rest is in doubt")
+  func interrupted() async throws {
+    let kinto = ScriptedKinto { _ in .data(["id": "x", "last_modified": 5], at: 5, status: 201) }
+    kinto.setSettings(["batch_max_requests": 2, "readonly": false])
+    let network = FaultyTransport(kinto)
+    let sent = Mutex(0)
+    network.setScript { request in
+      guard request.url.hasSuffix("/batch") else { return .none }
+      return sent.withLock { sent in
+        sent += 1
+        return sent == 2 ? .lostAnswer : .none
+      }
+    }
+    let remote = KintoRemote(url: "http://kinto.test/v1/", space: "hut", transport: network)
+    let operations = (0..<6).map {
+      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+    }
+    let response = try await remote.exchange(
+      SyncRequest(device: "d1", operations: operations, pulls: [.init(.space)]))
+    #expect(response.outcomes.map(\.operation) == ["o0", "o1"])
+    #expect(response.pages.isEmpty)
+  }
+
+  @Test("a write that went over ours at the same moment is told as a conflict by the pull that follows")
+  func overwritten() async throws {
+    let kinto = ScriptedKinto { call in
+      switch call.method {
+      case "PATCH": .data(["n": 1], at: 1001)
+      case _ where call.path.contains("/records?"):
+        .data(
+          [
+            ["id": "t1", "last_modified": 1002, "n": 2, "_by_d2": "other"],
+            ["id": "t2", "last_modified": 1003, "n": 1, "_by_d1": "op2", "_by_d2": "later"],
+          ], at: 1003)
+      default: .data([["id": "Todo", "last_modified": 1, "bothy": ["epoch": "e"]]], at: 1)
+      }
+    }
+    let both = [
+      operation(.update, base: "1000", fields: ["n": 1]),
+      Operation(
+        id: "op2", kind: .update, record: RecordID(type: "Todo", id: "t2"), base: "1000", fields: ["n": 1]),
+    ]
+    let response = try await KintoRemote(kinto).exchange(
+      SyncRequest(device: "d1", operations: both, pulls: [.init(.space)]))
+    guard case .conflict(let current?) = response.outcomes[0].verdict else {
+      Issue.record("\(response.outcomes)")
+      return
+    }
+    #expect(current.version == "1002")
+    #expect(response.outcomes[1].verdict == .applied(version: "1001", modified: 1001, record: nil))
+  }
+}

@@ -1,0 +1,87 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import Testing
+
+@Suite("Asking Kinto")
+struct KintoQueryTests {
+  private let records: JSONValue = [
+    ["id": "a", "last_modified": 10, "title": "Milk", "n": 3, "done": false],
+    ["id": "b", "last_modified": 20, "title": "milk", "n": 1, "done": true],
+    ["id": "c", "last_modified": 30, "title": "Rice", "_container": "trips"],
+  ]
+
+  private func kinto() -> ScriptedKinto {
+    ScriptedKinto { call in
+      if call.path.contains("/records/") {
+        let id = call.path.split(separator: "/").last.map(String.init)
+        guard let found = records.arrayValue?.first(where: { $0["id"]?.stringValue == id }) else {
+          return .error(404, 110)
+        }
+        return .data(found, at: 1)
+      }
+      if call.method == "HEAD" { return .init(headers: ["Total-Objects": "3"]) }
+      return .data(records, at: 30)
+    }
+  }
+
+  private func ids(_ query: RecordQuery, _ kinto: ScriptedKinto? = nil) async throws -> [String] {
+    try await KintoRemote(kinto ?? self.kinto()).query(query).map(\.id.id)
+  }
+
+  @Test("what Kinto selects loosely is judged again: order, missing fields, case, containers, limits")
+  func judged() async throws {
+    #expect(try await ids(RecordQuery("Todo", where: .compare(field: "n", .greater, .int(1)))) == ["a"])
+    #expect(
+      try await ids(RecordQuery("Todo", where: .compare(field: "title", .equal, .text("milk")))) == ["b"])
+    #expect(try await ids(RecordQuery("Todo", order: [Ordering("n")])) == ["c", "b", "a"])
+    #expect(try await ids(RecordQuery("Todo", order: [Ordering("n", ascending: false)], limit: 1)) == ["a"])
+    #expect(try await ids(RecordQuery("Todo", container: "trips")) == ["c"])
+    #expect(
+      try await ids(RecordQuery("Todo", where: .not(.compare(field: "done", .equal, .bool(true))))) == [
+        "a", "c",
+      ])
+  }
+
+  @Test("equalities are asked of the server, quoted so that text stays text")
+  func filters() async throws {
+    let kinto = kinto()
+    let condition = Predicate.and([
+      .compare(field: "title", .equal, .text("1")), .compare(field: "done", .equal, .bool(true)),
+      .or([.compare(field: "n", .equal, .int(1))]), .compare(field: "min_age", .equal, .int(1)),
+    ])
+    _ = try await ids(RecordQuery("Todo", where: condition), kinto)
+    let path = try #require(kinto.calls.first?.path)
+    #expect(path.hasSuffix("&eq_title=%221%22&eq_done=true"))
+  }
+
+  @Test("records by id are asked for alone, in batches")
+  func byID() async throws {
+    let kinto = kinto()
+    #expect(
+      try await ids(
+        RecordQuery("Todo", where: .oneOf(field: "id", ["b", "a", "x"].map { .text($0) })), kinto) == [
+          "a", "b",
+        ])
+    #expect(kinto.batches == [3])
+    #expect(kinto.calls.allSatisfy { $0.path.contains("/records/") })
+  }
+
+  @Test("the number of all records of a type is the server's own")
+  func count() async throws {
+    let kinto = kinto()
+    #expect(try await KintoRemote(kinto).count(RecordQuery("Todo")) == 3)
+    #expect(kinto.calls.map(\.method) == ["HEAD"])
+    #expect(try await KintoRemote(kinto).count(RecordQuery("Todo", container: "trips")) == 1)
+  }
+
+  @Test("further pages of an answer are not read again as long as the type stays as it was")
+  func pages() async throws {
+    let kinto = kinto()
+    let remote = KintoRemote(kinto)
+    #expect(try await remote.query(RecordQuery("Todo", limit: 2)).map(\.id.id) == ["a", "b"])
+    kinto.forgetCalls()
+    #expect(try await remote.query(RecordQuery("Todo", limit: 2, offset: 2)).map(\.id.id) == ["c"])
+    #expect(kinto.calls.map(\.path) == ["/buckets/hut/collections/Todo/records?_limit=1"])
+  }
+}
