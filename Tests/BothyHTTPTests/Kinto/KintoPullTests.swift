@@ -208,6 +208,31 @@ struct KintoPullTests {
     #expect(try await pull(remote, scope: PullScope(container: "trips")).changes.map(\.id.id) == ["c"])
   }
 
+  @Test("a record that moved out of a scope is told as having left it")
+  func moves() async throws {
+    shelf.put("Todo", note("a", 10, container: "trips"), note("b", 20, container: "home"))
+    let kinto = kinto()
+    let remote = remote(kinto)
+    let trips = PullScope(container: "trips", includesChildren: true)
+    let first = try await pull(remote, scope: trips)
+    shelf.objects.withLock { objects in
+      objects["Todo"] = [
+        ["id": "a", "last_modified": 30, "_container": "home", "_moved": true],
+        note("b", 40, container: "home"),
+      ]
+    }
+    let second = try await pull(remote, first.cursor, scope: trips)
+    #expect(second.changes.isEmpty)
+    #expect(second.outOfScope == [RecordID(type: "Todo", id: "a")])
+    kinto.forgetCalls()
+    kinto.setScript { _ in .data(["_container": "home"], at: 50) }
+    let move = Operation(
+      id: "o", kind: .update, record: RecordID(type: "Todo", id: "b"), container: "trips", base: "40",
+      modified: 7)
+    _ = try await remote.exchange(SyncRequest(device: "d1", operations: [move]))
+    #expect(kinto.calls[0].data == ["_container": "trips", "_moved": true, "_modified": 7, "_by_d1": "o"])
+  }
+
   @Test("records of other clients have the type's container and the server's time")
   func foreignRecords() async throws {
     shelf.put(

@@ -64,7 +64,8 @@ struct KintoPull: Sendable {
     let collections = try await space.collections(reply.value[0])
     let epochs = Dictionary(collections.map { ($0.id, $0.epoch) }, uniquingKeysWith: { $1 })
     for (id, feed) in old.feeds where epochs[id] != feed.epoch { return nil }
-    var reading = Reading(scope: scope, written: isSnapshot ? [:] : written, overlap: overlap, now: now)
+    var reading = Reading(
+      scope: scope, written: isSnapshot ? [:] : written, overlap: overlap, now: now, isSnapshot: isSnapshot)
     for (id, answer) in zip(known, reply.value.dropFirst()) {
       guard try reading.take(id, answer, into: &cursor, serverTime: reply.serverTime) else { return nil }
     }
@@ -80,7 +81,8 @@ struct KintoPull: Sendable {
       }
     }
     let page = SyncResponse.Page(
-      scope: scope, changes: reading.changes, cursor: cursor.token, more: cursor.more)
+      scope: scope, changes: reading.changes, outOfScope: reading.departed, cursor: cursor.token,
+      more: cursor.more)
     return Result(page: page, records: reading.records, serverTime: reply.serverTime)
   }
 
@@ -98,7 +100,9 @@ private struct Reading {
   let written: [RecordID: Int64]
   let overlap: Int64
   let now: Int64
+  let isSnapshot: Bool
   var changes: [ServerRecord] = []
+  var departed: [RecordID] = []
   var records: [RecordID: KintoRecord] = [:]
 
   /// False when the collection went back to an older state, or is gone.
@@ -124,7 +128,12 @@ private struct Reading {
       let change = record.serverRecord
       records[change.id] = record
       guard isNew, written[change.id] != record.version else { continue }
-      if change.isDeleted || scope.contains(change.container) { changes.append(change) }
+      if change.isDeleted || scope.contains(change.container) {
+        changes.append(change)
+      } else if record.hasMoved && !isSnapshot {
+        // Perhaps out of this scope; a device that never had it here takes no notice.
+        departed.append(change.id)
+      }
     }
     feed.take(
       since: since, timestamp: timestamp, last: last, next: answer.nextPage, serverTime: serverTime, now: now,

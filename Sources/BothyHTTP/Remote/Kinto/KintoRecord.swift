@@ -7,6 +7,7 @@ import BothySync
 /// | member            | is                                                                      |
 /// |-------------------|-------------------------------------------------------------------------|
 /// | `_container`      | the container, where it is not the type's own                            |
+/// | `_moved`          | true once the record was moved between containers                        |
 /// | `_modified`       | when the user made the last change, in milliseconds                      |
 /// | `_by_<device>`    | the last operation of that device: what makes a repetition recognisable  |
 /// | `_f_<name>`       | a field whose name Kinto or this table uses                              |
@@ -28,6 +29,9 @@ struct KintoRecord {
   var id: RecordID { RecordID(type: type, id: KintoName.decode(members["id"]?.stringValue ?? "")) }
 
   var isDeleted: Bool { members["deleted"]?.boolValue ?? false }
+
+  /// Whether it may have been in another container before.
+  var hasMoved: Bool { members["_moved"]?.boolValue ?? false }
 
   /// The last operation of the device that changed the record.
   func operation(of device: String) -> String? { members[Self.mark(device)]?.stringValue }
@@ -54,8 +58,9 @@ struct KintoRecord {
     for (field, value) in operation.fields where operation.kind == .update || !value.isNull {
       members[member(of: field)] = value
     }
-    if operation.kind == .insert, let container = operation.container, container != operation.record.type {
+    if let container = operation.container, operation.kind == .update || container != operation.record.type {
       members["_container"] = .string(container)
+      if operation.kind == .update { members["_moved"] = true }
     }
     members["_modified"] = .int(modified)
     members[mark(device)] = .string(operation.id)
