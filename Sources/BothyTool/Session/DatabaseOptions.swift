@@ -4,13 +4,19 @@ import Foundation
 
 /// Which server, space and token; each overrides what the database file remembers.
 struct RemoteOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The server's address, such as http://localhost:8080.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp(
+      "The server's address, such as http://localhost:8080; a Kinto server's with 'kinto+' before it.",
+      valueName: "url"))
   var server: String?
 
   @Option(help: ArgumentHelp("The space on the server.", valueName: "name"))
   var space: String?
 
-  @Option(help: ArgumentHelp("The token that opens the space; BOTHY_TOKEN does the same.", valueName: "text"))
+  @Option(
+    help: ArgumentHelp(
+      "The token that opens the space, for Kinto also USER:PASSWORD; BOTHY_TOKEN does the same.",
+      valueName: "text"))
   var token: String?
 
   func validate() throws {
@@ -29,7 +35,7 @@ struct RemoteOptions: ParsableArguments {
 
   private static func checked(_ text: String) throws -> String {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased(),
-      ["http", "https"].contains(scheme),
+      ["http", "https", "kinto+http", "kinto+https"].contains(scheme),
       let host = url.host, !host.isEmpty
     else { throw ValidationError("'\(text)' is no server address. Write it like http://localhost:8080.") }
     guard url.user == nil, url.password == nil else {

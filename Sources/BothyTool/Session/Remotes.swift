@@ -8,8 +8,8 @@ struct RemoteConnection: Sendable {
   private let address: RemoteAddress?
   private let transport: (any HTTPTransport)?
 
-  /// Makes no connection yet.
-  init(to address: RemoteAddress?) {
+  /// Makes no connection yet. `schema` is what a server that keeps none answers queries by.
+  init(to address: RemoteAddress?, schema: Schema? = nil) {
     self.address = address
     guard let address else {
       (remote, transport) = (NoRemote(), nil)
@@ -17,15 +17,32 @@ struct RemoteConnection: Sendable {
     }
     let transport = Self.makeTransport()
     self.transport = transport
+    remote = NamedRemote(address: address, remote: Self.remote(at: address, schema, transport))
+  }
+
+  private static func remote(
+    at address: RemoteAddress, _ schema: Schema?, _ transport: any HTTPTransport
+  ) -> any RemoteStorage {
     let token = address.token
-    remote = NamedRemote(
-      address: address,
-      remote: BothyRemote(url: address.url, space: address.space, transport: transport, token: { token }))
+    guard let url = address.kintoURL else {
+      return BothyRemote(url: address.url, space: address.space, transport: transport, token: { token })
+    }
+    let parts =
+      token?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init) ?? []
+    let credentials: KintoCredentials =
+      switch parts.count {
+      case 0: .none
+      case 1: .bearer { token }
+      default: .basic(user: parts[0], password: parts[1])
+      }
+    return KintoRemote(
+      url: url, space: address.space, transport: transport, credentials: credentials, schema: schema)
   }
 
   /// Whether the server answers now; nil when there is none. One round trip of at most two seconds.
   func isReachable() async -> Bool? {
     guard let address, let transport else { return nil }
+    if let url = address.kintoURL { return await KintoRemote.isReachable(url: url, transport: transport) }
     return await ServerHealth.check(url: address.url, transport: transport)
   }
 
@@ -34,6 +51,14 @@ struct RemoteConnection: Sendable {
   #else
     private static func makeTransport() -> any HTTPTransport { AsyncHTTPClientTransport() }
   #endif
+}
+
+extension RemoteAddress {
+  /// The address of a Kinto server, written with `kinto+` before it; nil for one of Bothy's own.
+  fileprivate var kintoURL: String? {
+    let prefix = "kinto+"
+    return url.lowercased().hasPrefix(prefix) ? String(url.dropFirst(prefix.count)) : nil
+  }
 }
 
 /// Says in each failure which server it was.

@@ -19,7 +19,7 @@ struct Session {
     let address = try options.remote.address(over: stored)
     var configuration = SyncConfiguration()
     configure(&configuration)
-    let connection = RemoteConnection(to: address)
+    let connection = RemoteConnection(to: address, schema: try Store.storedSchema(at: options.path))
     let store = try SyncedStore(
       existing: options.path, remote: connection.remote, configuration: configuration,
       clock: SyncClock(now: { clock.now() }))

@@ -71,7 +71,8 @@ struct KintoAnswer: Sendable, Hashable {
   /// The error that the answer is; nil for a success. 410 is the end of the service, not a missing record.
   var error: RemoteError? {
     if status == 410 {
-      let alert = headers["alert"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }  // text that is no JSON: none
+      // Text that is no JSON says nothing.
+      let alert = headers["alert"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
       let reason = alert?["message"]?.stringValue ?? body["message"]?.stringValue ?? "The service has ended."
       return RemoteError(
         .rejected, "Kinto answered 410: \(reason) Update the app; pending changes stay on the device.",

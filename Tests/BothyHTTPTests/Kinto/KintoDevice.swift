@@ -1,0 +1,96 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// The real Kinto server that `scripts/test-kinto` starts.
+enum RealKinto {
+  static let url = ProcessInfo.processInfo.environment["BOTHY_KINTO_URL"]
+
+  static let credentials = KintoCredentials.basic(user: "tester", password: "secret")
+
+  /// A space that no other test has.
+  static func newSpace() -> String { "space/\(UUIDv7.make())" }
+}
+
+/// An installation of an app whose server is a real Kinto, behind a network that fails as a test says.
+final class KintoDevice {
+  let name: String
+  let space: String
+  let network: FaultyTransport
+  let remote: KintoRemote
+  private(set) var store: SyncedStore
+  private let folder: URL
+  private let configuration: SyncConfiguration
+  private let time: VirtualTime
+
+  init(
+    _ name: String, in space: String, _ configuration: SyncConfiguration = .quiet,
+    time: VirtualTime = VirtualTime()
+  )
+    throws
+  {
+    self.name = name
+    self.space = space
+    self.configuration = configuration
+    self.time = time
+    network = FaultyTransport(AsyncHTTPClientTransport(compression: false))
+    var options = KintoOptions()
+    options.timeout = .seconds(20)
+    remote = KintoRemote(
+      url: try #require(RealKinto.url), space: space, transport: network, credentials: RealKinto.credentials,
+      schema: Schema(version: 1, Card.self), options: options, clock: SyncClock(now: time.reader()))
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-kinto-\(UUIDv7.make())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    store = try Self.open(folder, remote, configuration, time)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+
+  /// Closes the file and opens it again, as a relaunch of the app does.
+  func restart() throws {
+    try store.store.close()
+    store = try Self.open(folder, remote, configuration, time)
+  }
+
+  private static func open(
+    _ folder: URL, _ remote: KintoRemote, _ configuration: SyncConfiguration, _ time: VirtualTime
+  ) throws -> SyncedStore {
+    try SyncedStore(
+      at: folder.appendingPathComponent("cards.sqlite").path, schema: Schema(version: 1, Card.self),
+      remote: remote,
+      configuration: configuration,
+      options: StoreOptions(durability: .normal, processes: .single, readers: 1),
+      clock: SyncClock(now: time.reader()))
+  }
+
+  func cards() throws -> [Card] { try store.store.fetch(Query<Card>()) }
+
+  func card(_ id: String) throws -> Card? { try store.store.fetch(Card.self, id: id) }
+
+  func insert(_ card: Card) throws { try store.store.write { try $0.insert(card) } }
+
+  func update(_ id: String, _ change: @escaping @Sendable (inout Card) -> Void) throws {
+    try store.store.write { _ = try $0.update(Card.self, id: id, change) }
+  }
+
+  func delete(_ id: String) throws { try store.store.write { _ = try $0.delete(Card.self, id: id) } }
+
+  /// What is wrong with the device, now that everybody has synced: nothing.
+  func problems() async throws -> [String] {
+    var problems: [String] = []
+    let left = try store.outbox()
+    if !left.isEmpty { problems.append("\(name) still has \(left.map(\.record))") }
+    let server = try await remote.digest(.space)
+    let own = try store.digest()
+    if own.count != server.count || own.digest != server.digest {
+      problems.append(
+        "\(name) has \(own.count) records \(own.digest), Kinto \(server.count) \(server.digest)")
+    }
+    let findings = try store.diagnose().findings
+    if !findings.isEmpty { problems.append("\(name): \(findings)") }
+    return problems
+  }
+}
