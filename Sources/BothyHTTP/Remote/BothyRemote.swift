@@ -157,7 +157,7 @@ extension BothyRemote {
     return RemoteError(
       status: response.status,
       message: error?["message"]?.stringValue ?? "The server answered \(response.status).",
-      retryAfter: response.headers[.retryAfter].flatMap(Double.init), code: error?["code"]?.stringValue)
+      retryAfter: HTTPDate.seconds(retryAfter: response.headers), code: error?["code"]?.stringValue)
   }
 
   private static func parsed<Value>(_ parse: () throws -> Value) throws(RemoteError) -> Value {

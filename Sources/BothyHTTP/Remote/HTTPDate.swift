@@ -1,4 +1,5 @@
 import BothyStore
+import HTTPTypes
 
 /// Dates in the headers of answers (RFC 9110 section 5.6.7).
 enum HTTPDate {
@@ -21,5 +22,9 @@ enum HTTPDate {
     if let seconds = Double(text) { return max(0, seconds) }
     guard let until = milliseconds(text), let now = date.flatMap(milliseconds) else { return nil }
     return Double(max(0, until - now)) / 1000
+  }
+
+  static func seconds(retryAfter headers: HTTPFields) -> Double? {
+    headers[.retryAfter].flatMap { seconds(retryAfter: $0, date: headers[.date]) }
   }
 }

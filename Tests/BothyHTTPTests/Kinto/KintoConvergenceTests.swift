@@ -91,7 +91,7 @@ private struct KintoHistory {
     case 1, 2: .lostAnswer
     case 3: .duplicated
     case 4: .status([500, 502, 503].randomElement(using: &random) ?? 500)
-    case 5: .status(503, retryAfter: 1)
+    case 5: .status(503, retryAfter: "1")
     default: .none
     }
   }

@@ -147,6 +147,37 @@ struct KintoServerTests {
     #expect(try b.card("d") == nil)
   }
 
+  /// Promises: H-31
+  @Test(
+    "a push whose answer was lost, then edited on here and elsewhere, takes nothing back of what others did")
+  func editedOnBothSides() async throws {
+    let (a, b) = try devices(.fieldMerge)
+    try a.insert(Card(id: "c", "one"))
+    try await settle(a, b)
+    try a.update("c") {
+      $0.own[0] = 1
+      $0.score += 1
+    }
+    a.network.setScript { $0.method == .get ? .none : .lostAnswer }
+    #expect(await a.store.sync().skipped != nil)
+    a.network.setScript { _ in .none }
+    _ = await b.store.sync()
+    try b.update("c") {
+      $0.own[1] = 2
+      $0.score += 1
+    }
+    _ = await b.store.sync()
+    try a.update("c") {
+      $0.own[2] = 3
+      $0.score += 1
+    }
+    try await settle(a, b)
+    for device in [a, b] {
+      #expect(try device.card("c")?.own == [1, 2, 3])
+      #expect(try device.card("c")?.score == 3)
+    }
+  }
+
   /// Promises: H-64
   @Test(
     "records of every id are written, read, changed and deleted",

@@ -7,7 +7,7 @@ import Synchronization
 final class FaultyTransport: HTTPTransport {
   enum Fault: Sendable {
     case none, lostRequest, lostAnswer, duplicated
-    case status(Int, retryAfter: Int? = nil)
+    case status(Int, retryAfter: String? = nil)
   }
 
   private struct State: Sendable {
@@ -42,8 +42,8 @@ final class FaultyTransport: HTTPTransport {
       _ = try await transport.send(request)
       return try await transport.send(request)
     case .status(let status, let retryAfter):
-      var headers = HTTPFields()
-      if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+      var headers: HTTPFields = [.date: "Sat, 21 Nov 2026 05:38:50 GMT"]
+      headers[.retryAfter] = retryAfter
       return TransportResponse(status: status, headers: headers)
     }
   }

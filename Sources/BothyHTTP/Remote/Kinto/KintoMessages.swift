@@ -66,7 +66,9 @@ struct KintoAnswer: Sendable, Hashable {
     return text.map { "Kinto answered \(status): \($0)" } ?? "Kinto answered \(status)."
   }
 
-  var retryAfter: Double? { headers["retry-after"].flatMap { HTTPDate.seconds(retryAfter: $0) } }
+  var retryAfter: Double? {
+    headers["retry-after"].flatMap { HTTPDate.seconds(retryAfter: $0, date: headers["date"]) }
+  }
 
   /// The error that the answer is; nil for a success. 410 is the end of the service, not a missing record.
   var error: RemoteError? {

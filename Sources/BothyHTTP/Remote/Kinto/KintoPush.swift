@@ -125,7 +125,12 @@ struct KintoPush: Sendable {
       guard operation.kind != .delete, existing.operation(of: device) == operation.id else {
         return .conflict(current: current)
       }
-      return .duplicate(version: current.version, modified: current.modified, record: current)
+      // What others made of the record since is not what our change was made on. So unless it is just as it was sent,
+      // its version is told as one before, which matches nothing: the pull brings what is there, and the next change
+      // from here meets it as a conflict.
+      let isAsSent = operation.kind == .insert && current.fields == FieldsDocument(operation.fields)
+      let version = isAsSent ? existing.version : existing.version - 1
+      return .duplicate(version: String(version), modified: current.modified, record: nil)
     case 404 where operation.kind != .insert: return .conflict(current: nil)
     default: return .rejected(answer.rejection)
     }

@@ -1,0 +1,117 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import BothyTesting
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// What failures of a real network, and refusals by a server behind it, are to an app.
+@Suite("Failing networks", .timeLimit(.minutes(1)))
+struct NetworkErrorTests {
+  private let networkElseCache = RequestOptions(fetchPolicy: .networkElseCache)
+  private let networkThenCache = RequestOptions(savePolicy: .networkThenCache)
+
+  private func store(
+    _ url: String, _ transport: any HTTPTransport, _ configuration: SyncConfiguration = .quiet
+  ) throws -> SyncedStore {
+    let store = try SyncedStore(
+      at: nil, schema: Schema(version: 1, Card.self),
+      remote: BothyRemote(url: url, space: "hut", transport: transport, timeout: .milliseconds(300)),
+      configuration: configuration)
+    try store.store.write { try $0.insert(Card(id: "here", "kept")) }
+    return store
+  }
+
+  private func isPending(_ store: SyncedStore, _ id: String) throws -> Bool {
+    try store.outbox().contains { $0.record.id == id }
+  }
+
+  /// Promises: H-22
+  @Test("nobody at the port, a name that nobody has and a server that never answers are no network")
+  func noNetwork() async throws {
+    let mute = try MuteServer()
+    for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
+      let store = try store(url, AsyncHTTPClientTransport())
+      let found = try await store.fetch(Query<Card>(), options: networkElseCache)
+      #expect(found.values.map(\.title) == ["kept"], "\(url)")
+      #expect(found.origin == .cache)
+      let receipt = try await store.save(Card(id: "new", "made"), options: networkThenCache)
+      #expect(receipt.state == .pending, "\(url)")
+      #expect(try isPending(store, "new"))
+      await #expect(throws: SyncError.self) {
+        try await store.fetch(Query<Card>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      }
+    }
+  }
+
+  /// Promises: H-22, H-30
+  @Test(
+    "a connection that is lost after the server did its work leaves the write pending, and it is made once")
+  func lostAnswer() async throws {
+    try await RunningServer.run { server in
+      let network = FaultyTransport(AsyncHTTPClientTransport())
+      let store = try store(server.url, network)
+      _ = await store.sync()
+      network.setScript { _ in .lostAnswer }
+      let receipt = try await store.save(Card(id: "new", "made"), options: networkThenCache)
+      #expect(receipt.state == .pending)
+      network.setScript { _ in .none }
+      #expect(await store.sync().skipped == nil)
+      #expect(try store.outbox().isEmpty)
+      let records = try await server.remote().query(RecordQuery("Card"))
+      #expect(Set(records.map(\.id.id)) == ["here", "new"])
+      #expect(try await server.remote().digest(.space).digest == store.digest().digest)
+    }
+  }
+
+  /// Promises: H-21
+  @Test(
+    "what a server refuses is thrown, not answered from here and not taken for a lack of network",
+    arguments: [500, 403, 400])
+  func refusals(_ status: Int) async throws {
+    let network = FaultyTransport(AsyncHTTPClientTransport())
+    network.setScript { _ in .status(status) }
+    let store = try store("http://127.0.0.1:1", network)
+    await #expect(throws: SyncError.self) {
+      try await store.fetch(Query<Card>(), options: networkElseCache)
+    }
+    await #expect(throws: SyncError.self) {
+      try await store.save(Card(id: "new", "made"), options: networkThenCache)
+    }
+    #expect(try !isPending(store, "new"))
+    #expect(try isPending(store, "here"))
+  }
+
+  /// Promises: H-42
+  @Test("a server that is busy is asked again after the seconds, or at the date, that it names")
+  func throttled() async throws {
+    for header in ["2", "Sat, 21 Nov 2026 05:38:52 GMT"] {
+      try await RunningServer.run { server in
+        let network = FaultyTransport(AsyncHTTPClientTransport())
+        let asked = Mutex(0)
+        network.setScript { _ in
+          asked.withLock { asked in
+            asked += 1
+            return asked == 1 ? .status(503, retryAfter: header) : .none
+          }
+        }
+        var configuration = SyncConfiguration.quiet
+        configuration.triggers = [.save]
+        let store = try store(server.url, network, configuration)
+        let clock = VirtualClock()
+        let loop = Task { await store.run(clock: clock) }
+        try await store.save(Card(id: "new", "made"))
+        await clock.waitForSleepers()
+        #expect(clock.sleepers == [.seconds(2)])
+        #expect(try isPending(store, "new"))
+        #expect(network.requests.count == 1)
+        clock.advance(by: .seconds(2))
+        _ = try await store.caughtUp()
+        #expect(try store.outbox().isEmpty)
+        loop.cancel()
+        await loop.value
+      }
+    }
+  }
+}
