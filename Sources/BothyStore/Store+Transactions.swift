@@ -64,6 +64,7 @@ extension Store {
   ) throws -> Result {
     do {
       let (result, touched) = try connections.writer.write { try perform($0, origin, body) }
+      try options.onStep?(.committed, origin)
       committed(touched)
       return result
     } catch { throw known(error) }
@@ -75,6 +76,7 @@ extension Store {
   ) async throws -> Result {
     do {
       let (result, touched) = try await connections.writer.write { try self.perform($0, origin, body) }
+      try options.onStep?(.committed, origin)
       committed(touched)
       return result
     } catch { throw known(error) }
@@ -83,9 +85,11 @@ extension Store {
   private func perform<Result>(
     _ database: Database, _ origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
   ) throws -> (Result, TouchedRecords) {
+    try options.onStep?(.begin, origin)
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     let result = try body(transaction)
     try transaction.flush()
+    try options.onStep?(.commit, origin)
     return (result, transaction.touched)
   }
 

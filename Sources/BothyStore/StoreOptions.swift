@@ -33,6 +33,8 @@ public struct StoreOptions: Sendable {
   /// What intervals are measured by.
   public var clock: any Clock<Duration>
   public var logger: Logger
+  /// What the test kit makes of each step of a write; nil, and never asked, in an app.
+  package var onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)?
 
   public init(
     durability: Durability = .full, processes: Processes = .many, readers: Int = 4, cacheSize: Int = 8 << 20,

@@ -13,21 +13,35 @@ public final class FaultyRemote: RemoteStorage {
     case lostAnswer
     /// The request arrives twice; the second answer is delivered.
     case duplicated
+    /// The device gives up waiting; the request arrives after the one that comes next, and nobody hears its answer.
+    case late
     /// The server answers with this status and does nothing.
     case status(Int, retryAfter: Double?)
+  }
+
+  /// Which directions of a network are cut.
+  public enum Cut: Sendable, Hashable, CaseIterable {
+    case none
+    /// Requests arrive and are carried out; no answer comes back.
+    case inbound
+    /// No request arrives.
+    case outbound
+    case both
   }
 
   private struct State: Sendable {
     var script: @Sendable () -> Fault = { .none }
     var duringExchange: @Sendable () async -> Void = {}
     var beforeSending: @Sendable (SyncRequest) async -> Void = { _ in }
-    var isOffline = false
+    var cut = Cut.none
+    var late: [SyncRequest] = []
     var requests: [SyncRequest] = []
     var reads = 0
     var blobScript: @Sendable (BlobRequest) -> Fault = { _ in .none }
     var afterBlobs: @Sendable (BlobRequest) async -> Void = { _ in }
     var blobRequests: [BlobRequest] = []
-    var hints: [AsyncThrowingStream<Void, any Error>.Continuation] = []
+    var hints: [Int: AsyncThrowingStream<Void, any Error>.Continuation] = [:]
+    var nextListener = 0
   }
 
   private let remote: any RemoteStorage
@@ -35,10 +49,16 @@ public final class FaultyRemote: RemoteStorage {
 
   public init(_ remote: any RemoteStorage) { self.remote = remote }
 
+  /// Which directions are cut; exchanges that are under way feel it when their answer comes.
+  public var cut: Cut {
+    get { state.withLock { $0.cut } }
+    set { state.withLock { $0.cut = newValue } }
+  }
+
   /// While true, nothing gets through.
   public var isOffline: Bool {
-    get { state.withLock { $0.isOffline } }
-    set { state.withLock { $0.isOffline = newValue } }
+    get { cut == .both }
+    set { cut = newValue ? .both : .none }
   }
 
   /// The exchanges that were tried, in order.
@@ -78,7 +98,7 @@ public final class FaultyRemote: RemoteStorage {
       fault: { request in
         self.state.withLock { state in
           state.blobRequests.append(request)
-          return state.isOffline ? .lostRequest : state.blobScript(request)
+          return state.cut == .none ? state.blobScript(request) : .lostRequest
         }
       },
       afterwards: { request in await self.state.withLock { $0.afterBlobs }(request) })
@@ -95,32 +115,36 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
-    let (fault, isOffline, during, before) = state.withLock { state in
+    let (fault, during, before) = state.withLock { state in
       state.requests.append(request)
-      return (state.script(), state.isOffline, state.duringExchange, state.beforeSending)
+      return (state.script(), state.duringExchange, state.beforeSending)
     }
     await before(request)
-    if isOffline { throw Self.unreachable }
+    let cut = cut
+    guard cut == .none || cut == .inbound else { throw Self.unreachable }
     switch fault {
     case .lostRequest: throw Self.unreachable
-    case .status(let status, let retryAfter):
-      let error = RemoteError(
-        status: status, message: "The server answered \(status).", retryAfter: retryAfter)
-      throw error ?? Self.unreachable
-    case .lostAnswer:
-      _ = try await remote.exchange(request)
-      await during()
+    case .late:
+      state.withLock { $0.late.append(request) }
       throw Self.unreachable
-    case .duplicated:
-      _ = try await remote.exchange(request)
-      let answer = try await remote.exchange(request)
-      await during()
-      return answer
-    case .none:
-      let answer = try await remote.exchange(request)
-      await during()
-      return answer
+    case .status(let status, let retryAfter): throw Self.error(status, retryAfter)
+    case .duplicated: _ = try await remote.exchange(request)
+    case .lostAnswer, .none: break
     }
+    let answer = try await remote.exchange(request)
+    await deliverLate()
+    await during()
+    if fault == .lostAnswer || self.cut == .inbound || self.cut == .both { throw Self.unreachable }
+    return answer
+  }
+
+  /// Delivers what was sent long ago; whatever the server says to it, nobody listens.
+  private func deliverLate() async {
+    let late = state.withLock { state in
+      defer { state.late = [] }
+      return state.late
+    }
+    for request in late { _ = try? await remote.exchange(request) }
   }
 
   public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
@@ -140,30 +164,50 @@ public final class FaultyRemote: RemoteStorage {
 
   /// A question that changes nothing: what is lost on the way there or back makes no difference.
   private func failRead() throws(RemoteError) {
-    let (fault, isOffline) = state.withLock { state in
+    let (fault, cut) = state.withLock { state in
       state.reads += 1
-      return (state.script(), state.isOffline)
+      return (state.script(), state.cut)
     }
-    if isOffline { throw Self.unreachable }
+    guard cut == .none else { throw Self.unreachable }
     switch fault {
     case .none, .duplicated: return
-    case .lostRequest, .lostAnswer: throw Self.unreachable
-    case .status(let status, let retryAfter):
-      let error = RemoteError(
-        status: status, message: "The server answered \(status).", retryAfter: retryAfter)
-      throw error ?? Self.unreachable
+    case .lostRequest, .lostAnswer, .late: throw Self.unreachable
+    case .status(let status, let retryAfter): throw Self.error(status, retryAfter)
     }
   }
 
-  /// A stream of hints that `hint()` feeds; it never ends by itself.
+  /// A stream of hints that `hint()` feeds and `dropHints()` ends.
   public func hints() -> AsyncThrowingStream<Void, any Error> {
-    AsyncThrowingStream { continuation in state.withLock { $0.hints.append(continuation) } }
+    AsyncThrowingStream { continuation in
+      let id = state.withLock { state in
+        state.nextListener += 1
+        state.hints[state.nextListener] = continuation
+        return state.nextListener
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { state in state.hints[id] = nil }
+      }
+    }
   }
+
+  /// How many listen for hints now.
+  public var listeners: Int { state.withLock { $0.hints.count } }
 
   /// Tells whoever listens that there is news.
   public func hint() {
-    for listener in state.withLock({ $0.hints }) { listener.yield() }
+    for listener in state.withLock({ Array($0.hints.values) }) { listener.yield() }
   }
 
+  /// Ends every stream of hints, as a lost connection does.
+  public func dropHints() {
+    for listener in state.withLock({ Array($0.hints.values) }) { listener.finish(throwing: Self.unreachable) }
+  }
+
+  private static func error(_ status: Int, _ retryAfter: Double?) -> RemoteError {
+    RemoteError(status: status, message: "The server answered \(status).", retryAfter: retryAfter)
+      ?? unreachable
+  }
+
+  /// What a device gets when nothing answers.
   public static let unreachable = RemoteError(.unreachable, "The server can't be reached.")
 }

@@ -68,6 +68,8 @@ public final class SimulatedDevice {
   public let name: String
   public let path: String
   public let remote: FaultyRemote
+  /// Where the device's storage fails.
+  public let failPoints = FailPoints()
   public private(set) var store: SyncedStore
   private var schema: Schema
   private var configuration: SyncConfiguration
@@ -83,7 +85,7 @@ public final class SimulatedDevice {
     self.remote = remote
     self.configuration = configuration
     self.clock = clock
-    store = try Self.open(path, schema, [], remote, configuration, clock)
+    store = try Self.open(path, schema, [], remote, configuration, clock, failPoints)
   }
 
   /// Closes the file and opens it again, as a relaunch of the app does. Nothing that was not committed survives.
@@ -95,19 +97,22 @@ public final class SimulatedDevice {
     schema: Schema? = nil, migrations: [Migration] = [], configuration: SyncConfiguration? = nil
   ) throws {
     try store.store.close()
+    failPoints.reset()
     self.schema = schema ?? self.schema
     self.configuration = configuration ?? self.configuration
-    store = try Self.open(path, self.schema, migrations, remote, self.configuration, clock)
+    store = try Self.open(path, self.schema, migrations, remote, self.configuration, clock, failPoints)
   }
 
   private static func open(
     _ path: String, _ schema: Schema, _ migrations: [Migration], _ remote: FaultyRemote,
-    _ configuration: SyncConfiguration, _ clock: @escaping @Sendable () -> Int64
+    _ configuration: SyncConfiguration, _ clock: @escaping @Sendable () -> Int64,
+    _ failPoints: FailPoints
   ) throws -> SyncedStore {
-    try SyncedStore(
+    var options = StoreOptions(durability: .normal, processes: .single, readers: 1)
+    options.onStep = { try failPoints.pass($0, $1) }
+    return try SyncedStore(
       at: path, schema: schema, migrations: migrations, remote: remote, configuration: configuration,
-      options: StoreOptions(durability: .normal, processes: .single, readers: 1), clock: SyncClock(now: clock)
-    )
+      options: options, clock: SyncClock(now: clock))
   }
 }
 

@@ -104,6 +104,8 @@ struct EndToEndTests {
       var hints = remote.hints().makeAsyncIterator()
       let gauge = "bothy_event_streams 1"
       while !server.server.metrics.prometheusText.contains(gauge) { await Task.yield() }
+      let opening: Void? = try await hints.next()
+      #expect(opening != nil, "what happened before the stream was open is told by nobody else")
       _ = try await server.remote().exchange(SyncRequest(device: "a", operations: [insert("1")]))
       let hint: Void? = try await hints.next()
       #expect(hint != nil)

@@ -9,22 +9,27 @@ public struct BothyRemote: RemoteStorage {
   let transport: any HTTPTransport
   private let tokens: TokenSource
   let timeout: Duration
+  private let silenceLimit: Duration
 
   /// - Parameters:
   ///   - url: The server's address, `https://example.org`, with a path if it lives below one.
   ///   - space: The space's name.
   ///   - transport: The network stack.
   ///   - timeout: How long one request may take.
+  ///   - silenceLimit: How long the stream of hints may stay silent before it counts as lost. The server gives a
+  ///     sign of life every 15 seconds; a connection that died without a word gives none.
   ///   - token: Gives the token to send, or nil for none. It is kept; the provider is asked again, once for all
   ///     waiting requests, when the server answers 401, and only the refused request is sent again.
   public init(
     url: String, space: String, transport: any HTTPTransport, timeout: Duration = .seconds(60),
+    silenceLimit: Duration = .seconds(50),
     token: @escaping @Sendable () async throws -> String? = { nil }
   ) {
     let root = url.hasSuffix("/") ? String(url.dropLast()) : url
     base = "\(root)/v1/spaces/\(Self.encoded(space))"
     self.transport = transport
     self.timeout = timeout
+    self.silenceLimit = silenceLimit
     tokens = TokenSource(token)
   }
 
@@ -79,8 +84,21 @@ public struct BothyRemote: RemoteStorage {
     return hints
   }
 
-  /// Calls `body` for each hint until the server ends the stream.
-  private func listen(_ body: () -> Void) async throws {
+  /// Calls `body` for each hint until the server ends the stream, and once when the stream is open: what happened
+  /// while nobody listened is not told again.
+  private func listen(_ body: @escaping @Sendable () -> Void) async throws {
+    try await SilenceWatch.withLimit(silenceLimit) { heard in
+      let stream = try await openEvents()
+      body()
+      var parser = EventStreamParser()
+      for try await bytes in stream.body {
+        heard()
+        for event in parser.feed(bytes) where event.name == "news" { body() }
+      }
+    }
+  }
+
+  private func openEvents() async throws -> TransportStream {
     let stream = try await authorized { headers throws(RemoteError) in
       var headers = headers
       headers[.accept] = "text/event-stream"
@@ -91,10 +109,7 @@ public struct BothyRemote: RemoteStorage {
     if let error = RemoteError(status: stream.status, message: "The event stream was refused.") {
       throw error
     }
-    var parser = EventStreamParser()
-    for try await bytes in stream.body {
-      for event in parser.feed(bytes) where event.name == "news" { body() }
-    }
+    return stream
   }
 }
 

@@ -4,5 +4,5 @@ import ArgumentParser
 struct DebugCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "debug", abstract: "For the project's own tests.", shouldDisplay: false,
-    subcommands: [SaveLoopCommand.self])
+    subcommands: [SaveLoopCommand.self, SoakDeviceCommand.self])
 }

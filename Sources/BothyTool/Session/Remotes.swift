@@ -47,9 +47,9 @@ struct RemoteConnection: Sendable {
   }
 
   #if canImport(Darwin)
-    private static func makeTransport() -> any HTTPTransport { URLSessionTransport() }
+    static func makeTransport() -> any HTTPTransport { URLSessionTransport() }
   #else
-    private static func makeTransport() -> any HTTPTransport { AsyncHTTPClientTransport() }
+    static func makeTransport() -> any HTTPTransport { AsyncHTTPClientTransport() }
   #endif
 }
 

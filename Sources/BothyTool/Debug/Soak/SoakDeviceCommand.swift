@@ -1,0 +1,93 @@
+import ArgumentParser
+import BothyHTTP
+import BothyStore
+import BothySync
+import Foundation
+
+/// `bothy debug soak-device`: one device of `scripts/soak`. Writes at random, syncs by itself, and says on standard
+/// output what it is about to do and what it has done, one JSON object a line.
+///
+/// It reads commands from standard input, one word a line: `go` begins the writes, `finish` ends them, `state` prints
+/// how it stands towards the server, `dump` prints all it holds, `quit` ends it. The end of the input ends it too.
+struct SoakDeviceCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "soak-device", abstract: "Writes at random until told to finish.", shouldDisplay: false)
+
+  @OptionGroup var database: DatabaseOptions
+  @Option(help: "What this process's random numbers are made from.") var seed: UInt64
+  @Option(help: "This device's number, from 0.") var number: Int
+  @Option(help: "Numbers that this process writes are larger.") var start: Int64 = 0
+  @Option(help: "The mean pause between two writes, in milliseconds.") var pause = 15
+  @Option(help: "Leave these steps out: bank, families.") var skip: [String] = []
+  @Flag(help: "Make the records that all devices share.") var seeds = false
+
+  func run() async throws {
+    let stored = try RemoteAddress.stored(at: database.path)
+    guard let address = try database.remote.address(over: stored) else {
+      throw ToolError("A device of the soak needs a server.")
+    }
+    let token = address.token
+    let remote = BothyRemote(
+      url: address.url, space: address.space, transport: RemoteConnection.makeTransport(), timeout: .seconds(1),
+      silenceLimit: .seconds(2), token: { token })
+    let store = try SyncedStore(
+      existing: database.path, remote: remote, configuration: Self.syncConfiguration)
+    let workload = SoakWorkload(store: store, device: number, number: start, seed: seed, skips: Set(skip))
+    if seeds { try await workload.makeSharedRecords() }
+    let isWriting = SoakSwitch()
+    let writing = Task { [workload, pause] in
+      var workload = workload
+      await isWriting.wait()
+      while isWriting.isOn {
+        try await workload.step()
+        let most = UInt64(pause) * 2
+        try await Task.sleep(for: .milliseconds(workload.random.next() % (most + 1)))
+      }
+    }
+    let syncing = Task { await store.run() }
+    try SoakLog.say("ready")
+    try await obey(store, isWriting, writing)
+    isWriting.end()
+    syncing.cancel()
+    await syncing.value
+    try store.store.close()
+  }
+
+  private func obey(_ store: SyncedStore, _ isWriting: SoakSwitch, _ writing: Task<Void, any Error>)
+    async throws
+  {
+    for await command in Self.commands() {
+      switch command {
+      case "go": isWriting.begin()
+      case "finish":
+        isWriting.end()
+        do { try await writing.value } catch { try SoakLog.say("broken", value: .string("\(error)")) }
+        try SoakLog.say("finished")
+      case "state": try await SoakLog.state(of: store)
+      case "dump": try SoakLog.contents(of: store)
+      case "quit": return
+      default: throw ToolError("'\(command)' is no command of a device.")
+      }
+    }
+  }
+
+  /// The lines of standard input, read on a thread of their own.
+  private static func commands() -> AsyncStream<String> {
+    AsyncStream { continuation in
+      Thread.detachNewThread {
+        while let line = readLine() { continuation.yield(line) }
+        continuation.finish()
+      }
+    }
+  }
+
+  /// Tries again soon, so that a run is short.
+  private static var syncConfiguration: SyncConfiguration {
+    var configuration = SyncConfiguration()
+    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    configuration.backoff = Backoff(first: .milliseconds(50), limit: .milliseconds(500))
+    configuration.batchSize = 20
+    configuration.pageSize = 10
+    return configuration
+  }
+}

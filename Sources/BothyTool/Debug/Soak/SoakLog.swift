@@ -1,0 +1,56 @@
+import BothyStore
+import BothySync
+import Foundation
+
+/// The lines that a soak's device writes: events with the machine's monotonic time, so that those of several
+/// processes can be put in order.
+enum SoakLog {
+  /// One event: what kind (`invoke`, `ok`, `info`, …), of which operation, with which value.
+  static func say(_ kind: String, _ operation: String? = nil, value: JSONValue? = nil) throws {
+    var writer = JSONWriter()
+    writer.object {
+      $0.member("time", Int64(clamping: DispatchTime.now().uptimeNanoseconds))
+      $0.member("type", kind)
+      if let operation { $0.member("f", operation) }
+      if let value { $0.member("value", value) }
+    }
+    try Standard.write(writer.string)
+  }
+
+  /// How much is pending, and the digests of here and there.
+  static func state(of store: SyncedStore) async throws {
+    let digest = try store.digest()
+    let remote = try? await store.remoteDigest()  // nil in the answer says that the server did not answer
+    try say(
+      "state",
+      value: [
+        "pending": .int(Int64(try store.pendingCounts().total)), "digest": .string(digest.digest),
+        "count": .int(Int64(digest.count)), "remote": remote.map { .string($0.digest) } ?? .null,
+        "position": remote?.position.map { .int($0) } ?? .null,
+        "phase": .string("\(store.status.phase)"),
+        "problem": store.status.lastProblem.map { .string("\($0)") } ?? .null,
+      ])
+  }
+
+  /// Every record, every pending entry and what the doctor finds.
+  static func contents(of store: SyncedStore) throws {
+    var records: [String: JSONValue] = [:]
+    for type in store.store.schema.types {
+      for record in try store.store.fetch(RecordQuery(type.name)) {
+        var writer = JSONWriter()
+        writer.object {
+          for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+            $0.key(name)
+            value.write(to: &$0)
+          }
+        }
+        records[record.recordID.description] = try JSONValue(parsing: writer.bytes)
+      }
+    }
+    let outbox = try store.outbox().map { JSONValue.string("\($0)") }
+    let findings = try store.diagnose().findings.map { JSONValue.string("\($0)") }
+    try say(
+      "contents",
+      value: ["records": .object(records), "outbox": .array(outbox), "findings": .array(findings)])
+  }
+}

@@ -1,0 +1,29 @@
+import BothyHTTP
+import BothySync
+import Testing
+
+@Suite("A stream from which nothing comes")
+struct SilenceWatchTests {
+  @Test("ends with an error that says how long it was silent")
+  func silent() async {
+    let error = await #expect(throws: RemoteError.self) {
+      try await SilenceWatch.withLimit(.milliseconds(20)) { _ in try await Task.sleep(for: .seconds(60)) }
+    }
+    #expect(error?.errorClass == .unreachable)
+    #expect(error?.code == "silent")
+  }
+
+  @Test("goes on while signs of life come, and ends as it ends by itself")
+  func alive() async throws {
+    let clock = ContinuousClock()
+    let took = try await clock.measure {
+      try await SilenceWatch.withLimit(.seconds(1)) { heard in
+        for _ in 0..<3 {
+          try await Task.sleep(for: .milliseconds(5))
+          heard()
+        }
+      }
+    }
+    #expect(took < .seconds(1))
+  }
+}
