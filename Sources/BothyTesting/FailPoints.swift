@@ -1,4 +1,4 @@
-import BothyStore
+public import BothyStore
 import Synchronization
 
 /// Makes a device's storage fail, or its process end, at a chosen step.
@@ -53,7 +53,7 @@ public final class FailPoints: Sendable {
   /// Ends the process at the `number`th step from now: that step and every later write throw `SimulatedCrash`, until
   /// the device is restarted. What was committed by then stays, and nothing else.
   public func crash(at number: Int) {
-    state.withLock { state in state.crashes.insert(state.passed.count + number) }
+    state.withLock { state in _ = state.crashes.insert(state.passed.count + number) }
   }
 
   /// Makes the `number`th step from now throw `error`, and later ones go on: a disk that was full for a moment.
