@@ -176,9 +176,12 @@ public final class FaultyRemote: RemoteStorage {
     }
   }
 
-  /// A stream of hints that `hint()` feeds and `dropHints()` ends.
+  /// A stream of hints that `hint()` feeds and `dropHints()` ends. Like that of a server it begins with one, and it
+  /// can't be opened while the network is cut.
   public func hints() -> AsyncThrowingStream<Void, any Error> {
     AsyncThrowingStream { continuation in
+      guard cut == .none else { return continuation.finish(throwing: Self.unreachable) }
+      defer { continuation.yield() }
       let id = state.withLock { state in
         state.nextListener += 1
         state.hints[state.nextListener] = continuation

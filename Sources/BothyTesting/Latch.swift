@@ -1,7 +1,14 @@
 import Synchronization
 
-/// A place where a task stops until it is let on, and where others can wait until it has come.
-final class Latch: Sendable {
+/// A place where a task stops until a test lets it on: the gate of scripted networks.
+///
+///     let gate = Latch()
+///     device.remote.setDuringExchange { await gate.pass() }
+///     let syncing = Task { await device.store.sync() }
+///     await gate.reached()      // the server has answered; the device does not know yet
+///     …
+///     gate.open()
+public final class Latch: Sendable {
   private struct State {
     var isOpen = false
     var isReached = false
@@ -11,8 +18,10 @@ final class Latch: Sendable {
 
   private let state = Mutex(State())
 
+  public init() {}
+
   /// Tells that it was reached; returns once it is open.
-  func pass() async {
+  public func pass() async {
     await withCheckedContinuation { continuation in
       let (isOpen, watching) = state.withLock { state in
         defer { state.watching = [] }
@@ -25,7 +34,8 @@ final class Latch: Sendable {
     }
   }
 
-  func reached() async {
+  /// Returns once somebody has come.
+  public func reached() async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in
         if !state.isReached { state.watching.append(continuation) }
@@ -35,38 +45,13 @@ final class Latch: Sendable {
     }
   }
 
-  func open() {
+  /// Lets everybody on, now and later.
+  public func open() {
     let passing = state.withLock { state in
       defer { state.passing = [] }
       state.isOpen = true
       return state.passing
     }
     for task in passing { task.resume() }
-  }
-}
-
-/// Counts calls from any task.
-final class Calls: Sendable {
-  private let total = Mutex(0)
-
-  var count: Int { total.withLock { $0 } }
-
-  @discardableResult
-  func add() -> Int {
-    total.withLock { total in
-      total += 1
-      return total
-    }
-  }
-}
-
-struct TimedOut: Error {}
-
-/// Yields until `condition` holds, for what another task must bring about; throws after ten seconds.
-func until(isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(10)
-  while try !condition() {
-    guard ContinuousClock.now < end else { throw TimedOut() }
-    await Task.yield()
   }
 }

@@ -1,0 +1,46 @@
+public import BothyStore
+
+/// Small checkers for the simple models. Each returns what is wrong, in sentences; nothing when all is well.
+extension OperationHistory {
+  /// The bank: every `read`, an object of balances by account, adds up to `total` and has `accounts` accounts.
+  public func checkBank(total: Int64, accounts: Int) -> [String] {
+    reads.compactMap { read in
+      let balances = (read.value.objectValue ?? [:]).mapValues { $0.intValue ?? 0 }
+      let sum = balances.values.reduce(0, +)
+      guard balances.count == accounts else {
+        return "Process \(read.process) read \(balances.count) accounts of \(accounts) at \(read.time)."
+      }
+      return sum == total ? nil : "Process \(read.process) read \(sum) in all, not \(total), at \(read.time)."
+    }
+  }
+
+  /// The counter: the last `read` lies between what was `add`ed for certain and what was tried to add.
+  public func checkCounter() -> [String] {
+    guard let last = reads.last?.value.intValue else { return ["There is no read of a number."] }
+    let certain = sum(of: .ok)
+    let failed = sum(of: .fail)
+    let most = sum(of: .invoke) - failed
+    return (certain...max(certain, most)).contains(last)
+      ? [] : ["The counter is \(last); \(certain) were added for certain, \(most) at most."]
+  }
+
+  /// The set: the last `read`, an array, has every element that was `add`ed for certain, none that nobody tried to
+  /// add, and none twice.
+  public func checkSet() -> [String] {
+    guard let last = reads.last?.value.arrayValue else { return ["There is no read of an array."] }
+    let found = Set(last)
+    let certain = Set(adds(.ok).map(\.value))
+    let tried = Set(adds(.invoke).map(\.value))
+    var problems: [String] = []
+    for lost in certain.subtracting(found) { problems.append("\(lost.canonicalText) was added and is lost.") }
+    for stray in found.subtracting(tried) { problems.append("\(stray.canonicalText) was added by nobody.") }
+    if found.count < last.count { problems.append("\(last.count - found.count) elements are there twice.") }
+    return problems.sorted()
+  }
+
+  private var reads: [Event] { events.filter { $0.kind == .ok && $0.name == "read" } }
+
+  private func adds(_ kind: Event.Kind) -> [Event] { events.filter { $0.kind == kind && $0.name == "add" } }
+
+  private func sum(of kind: Event.Kind) -> Int64 { adds(kind).reduce(0) { $0 + ($1.value.intValue ?? 0) } }
+}

@@ -1,0 +1,101 @@
+public import BothyStore
+import Foundation
+import Synchronization
+
+/// What processes did and when, in the form that Jepsen's checkers read: each operation is invoked, and later it is
+/// `ok`, it `fail`ed, or nobody knows (`info`).
+///
+/// `write(to:)` makes a file for elle-cli (github.com/ligurio/elle-cli), whose models are `bank`, `counter`, `set`,
+/// `rw-register` and `list-append`; `checkBank`, `checkCounter` and `checkSet` answer here, without Java. May be used
+/// from any task; keeps everything in memory.
+public final class OperationHistory: Sendable {
+  /// One line of the history.
+  public struct Event: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable { case invoke, ok, fail, info }
+
+    public var kind: Kind
+    /// The operation's name in the model: `read`, `transfer`, `add`, `txn`.
+    public var name: String
+    public var value: JSONValue
+    public var process: Int
+    /// Nanoseconds.
+    public var time: Int64
+  }
+
+  /// An operation that was invoked: say how it ended.
+  public struct Invocation: Sendable {
+    let history: OperationHistory
+    let event: Event
+
+    /// It was done; with what it read, if it read.
+    public func ok(_ value: JSONValue? = nil) {
+      history.append(.ok, event.name, value ?? event.value, event.process)
+    }
+    /// It was not done, for certain.
+    public func fail() { history.append(.fail, event.name, event.value, event.process) }
+    /// It may have been done or not. Go on with another process number, as the models ask.
+    public func info() { history.append(.info, event.name, event.value, event.process) }
+  }
+
+  private let now: @Sendable () -> Int64
+  private let state = Mutex<[Event]>([])
+
+  /// - Parameter now: the clock in nanoseconds; by default that of the machine since it was started.
+  public init(
+    now: @escaping @Sendable () -> Int64 = { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
+  ) {
+    self.now = now
+  }
+
+  public var events: [Event] { state.withLock { $0 } }
+
+  /// Says that `process` begins an operation.
+  public func invoke(_ name: String, _ value: JSONValue = .null, process: Int) -> Invocation {
+    Invocation(history: self, event: append(.invoke, name, value, process))
+  }
+
+  /// Records a read or a write that `body` does: `ok` with what it returns, `fail` when it throws.
+  @discardableResult
+  public func record(
+    _ name: String, _ value: JSONValue = .null, process: Int, _ body: () throws -> JSONValue?
+  ) rethrows -> JSONValue? {
+    let invocation = invoke(name, value, process: process)
+    do {
+      let result = try body()
+      invocation.ok(result)
+      return result
+    } catch {
+      invocation.fail()
+      throw error
+    }
+  }
+
+  @discardableResult
+  private func append(_ kind: Event.Kind, _ name: String, _ value: JSONValue, _ process: Int) -> Event {
+    let now = now
+    return state.withLock { events in
+      // Read inside the lock, so that the order of the lines is that of their times.
+      let event = Event(kind: kind, name: name, value: value, process: process, time: now())
+      events.append(event)
+      return event
+    }
+  }
+
+  /// The history as one JSON array, one event a line.
+  public var json: String {
+    let lines = events.enumerated().map { index, event in
+      var members: [String: JSONValue] = [
+        "type": .string(event.kind.rawValue), "f": .string(event.name), "process": .int(Int64(event.process)),
+        "time": .int(event.time), "index": .int(Int64(index)),
+      ]
+      if !event.value.isNull { members["value"] = event.value }
+      return JSONValue.object(members).canonicalText
+    }
+    return "[" + lines.joined(separator: ",\n") + "]\n"
+  }
+
+  /// Writes `json` to a file. Throws when it can't be written.
+  public func write(to path: String) throws {
+    try Data(json.utf8).write(to: URL(fileURLWithPath: path))
+  }
+}

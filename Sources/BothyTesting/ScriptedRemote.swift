@@ -1,0 +1,63 @@
+public import BothyStore
+public import BothySync
+import Synchronization
+
+/// A server that plays a script: it answers the first exchange with the first step, the second with the second, and
+/// can't be reached when the script is over. For what a real server never says, or says too seldom.
+///
+/// Queries, counts and digests are not scripted and can't be reached.
+public final class ScriptedRemote: RemoteStorage {
+  /// What one exchange gets.
+  public enum Step: Sendable {
+    case answer(SyncResponse)
+    /// An answer made from the request.
+    case reply(@Sendable (SyncRequest) throws -> SyncResponse)
+    case fail(RemoteError)
+    /// Waits for the latch, then takes the next step.
+    case wait(Latch)
+  }
+
+  private struct State {
+    var steps: [Step]
+    var requests: [SyncRequest] = []
+  }
+
+  private let state: Mutex<State>
+
+  public init(_ steps: [Step] = []) { state = Mutex(State(steps: steps)) }
+
+  /// The exchanges so far, in order.
+  public var requests: [SyncRequest] { state.withLock { $0.requests } }
+
+  /// How many steps are left.
+  public var stepsLeft: Int { state.withLock { $0.steps.count } }
+
+  /// Goes on with the script.
+  public func append(_ steps: Step...) { state.withLock { $0.steps += steps } }
+
+  public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    state.withLock { $0.requests.append(request) }
+    while true {
+      let step = state.withLock { $0.steps.isEmpty ? nil : $0.steps.removeFirst() }
+      switch step {
+      case nil: throw RemoteError(.unreachable, "The script has no further answer.")
+      case .answer(let response): return response
+      case .reply(let make):
+        do { return try make(request) } catch let error as RemoteError { throw error } catch {
+          throw RemoteError(.serverError, "The script failed: \(error)", status: 500)
+        }
+      case .fail(let error): throw error
+      case .wait(let latch): await latch.pass()
+      }
+    }
+  }
+
+  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    throw Self.unscripted
+  }
+  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw Self.unscripted }
+  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.unscripted }
+  public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+
+  private static let unscripted = RemoteError(.unreachable, "The script has exchanges only.")
+}

@@ -1,0 +1,124 @@
+public import BothyStore
+public import BothySync
+
+/// All that a world holds at one moment, as a value: every record, every deletion the server remembers, all pending
+/// work and how far each device has pulled. Two of them can be compared, and `difference(from:)` says in sentences
+/// what changed between them.
+public struct WorldSnapshot: Sendable, Hashable {
+  /// One side's records: fields by name, as they are compared on the wire.
+  public typealias Records = [RecordID: [String: JSONValue]]
+
+  public struct Device: Sendable, Hashable {
+    public var records: Records = [:]
+    /// The versions of the records that the server has.
+    public var versions: [RecordID: String] = [:]
+    public var pending: [OutboxEntry] = []
+    public var containers: [ContainerStatus] = []
+  }
+
+  public var server: Records = [:]
+  /// Records that were deleted and whose deletions the server remembers.
+  public var deletions: Set<RecordID> = []
+  public var devices: [String: Device] = [:]
+
+  public init() {}
+
+  /// Whether nothing is pending and every device holds just what the server holds.
+  public var isEven: Bool { unevenness.isEmpty }
+
+  /// Why the world is not even, in sentences.
+  public var unevenness: [String] {
+    devices.sorted { $0.key < $1.key }.flatMap { name, device in
+      device.pending.map { "\(name) has \($0.kind) of \($0.record) pending." }
+        + Self.difference(device.records, server, "\(name)'s", "the server's")
+    }
+  }
+
+  /// What is different from `other`, in sentences; none when both are equal.
+  public func difference(from other: WorldSnapshot) -> [String] {
+    var found = Self.difference(server, other.server, "the server's", "the other server's")
+    for id in deletions.symmetricDifference(other.deletions).sorted(by: Self.order) {
+      found.append("The deletion of \(id) is remembered by one server only.")
+    }
+    for name in Set(devices.keys).union(other.devices.keys).sorted() {
+      guard let mine = devices[name], let theirs = other.devices[name] else {
+        found.append("There is a device \(name) in one world only.")
+        continue
+      }
+      found += Self.difference(mine.records, theirs.records, "\(name)'s", "the other \(name)'s")
+      if mine.pending != theirs.pending {
+        found.append(
+          "\(name) has pending \(mine.pending.map(\.record)), the other \(theirs.pending.map(\.record)).")
+      }
+      if mine.versions != theirs.versions { found.append("\(name) knows other versions.") }
+      if mine.containers != theirs.containers { found.append("\(name) has pulled to another place.") }
+    }
+    return found
+  }
+
+  private static func difference(_ mine: Records, _ theirs: Records, _ me: String, _ them: String) -> [String]
+  {
+    Set(mine.keys).union(theirs.keys).sorted(by: order).compactMap { id in
+      switch (mine[id], theirs[id]) {
+      case (nil, let fields?): "\(id) is \(them) only: \(JSONValue.object(fields).canonicalText)"
+      case (let fields?, nil): "\(id) is \(me) only: \(JSONValue.object(fields).canonicalText)"
+      case (let left?, let right?) where left != right:
+        "\(id): \(me) is \(JSONValue.object(left).canonicalText), \(them) \(JSONValue.object(right).canonicalText)"
+      default: nil
+      }
+    }
+  }
+
+  private static func order(_ left: RecordID, _ right: RecordID) -> Bool {
+    (left.type, left.id) < (right.type, right.id)
+  }
+}
+
+extension SimulatedWorld {
+  /// All that the world holds now. Reads everything.
+  public func snapshot(_ space: String = "test") async throws -> WorldSnapshot {
+    var snapshot = WorldSnapshot()
+    (snapshot.server, snapshot.deletions) = try await ledger.read(space: space) { ledger in
+      var records: WorldSnapshot.Records = [:]
+      var deletions: Set<RecordID> = []
+      for change in try ledger.changes(after: 0, in: .space, limit: 1 << 30).map(\.record) {
+        if change.isDeleted {
+          deletions.insert(change.id)
+        } else {
+          records[change.id] = try change.fields.members()
+        }
+      }
+      return (records, deletions)
+    }
+    for device in devices { snapshot.devices[device.name] = try device.snapshot() }
+    return snapshot
+  }
+}
+
+extension SimulatedDevice {
+  /// All that the device holds now. Reads everything.
+  public func snapshot() throws -> WorldSnapshot.Device {
+    var snapshot = WorldSnapshot.Device()
+    for type in store.store.schema.types where type.isSynced {
+      for record in try store.store.fetch(RecordQuery(type.name)) {
+        snapshot.records[record.recordID] = try Self.members(of: record)
+        snapshot.versions[record.recordID] = record.version
+      }
+    }
+    snapshot.pending = try store.outbox()
+    snapshot.containers = try store.containers()
+    return snapshot
+  }
+
+  /// The fields as they are on the wire, those that this schema does not know included.
+  private static func members(of record: Record) throws -> [String: JSONValue] {
+    var members =
+      try record.unknownFields.flatMap { try JSONValue(parsing: Array($0.utf8)).objectValue } ?? [:]
+    for (name, value) in record.fields {
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      members[name] = try JSONValue(parsing: writer.bytes)
+    }
+    return members
+  }
+}

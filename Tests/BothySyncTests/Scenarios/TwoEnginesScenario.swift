@@ -1,0 +1,110 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// An app and its extension: two engines on one file.
+@Suite("Scenario 25: two engines on one file")
+struct TwoEnginesScenario {
+  private func second(_ device: SimulatedDevice, _ world: SimulatedWorld) throws -> SyncedStore {
+    try SyncedStore(
+      at: device.path, schema: .notes, remote: InProcessRemote(world.authority), configuration: .quiet,
+      clock: SyncClock(now: world.time.reader()))
+  }
+
+  /// Promises: Scenario-25, H-55
+  @Test("Scenario 25: app and extension write and sync at once; nothing is lost and nothing is made twice")
+  func together() async throws {
+    let pair = try Pair(policy: .fieldMerge)
+    let app = pair.a.store
+    let other = try second(pair.a, pair.world)
+    try pair.a.insert("T1", "start")
+    await app.sync()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (name, store) in [("app", app), ("extension", other)] {
+        group.addTask {
+          for number in 0..<40 {
+            try await store.save(
+              Note(id: "\(name)-\(number)", "new"), options: RequestOptions(savePolicy: .cacheOnly))
+            try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.score += 1 } }
+            if number.isMultiple(of: 3) { await store.sync() }
+            if number.isMultiple(of: 5) {
+              async let one = store.sync()
+              async let two = store.sync()
+              _ = await (one, two)
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    await other.sync()
+    #expect(try await pair.isEven())
+    let server = try await pair.world.snapshot().server
+    #expect(server.count == 81)
+    #expect(server[.note()]?["score"] == 80)
+    #expect(try other.digest() == app.digest())
+    try other.store.close()
+  }
+
+  /// Promises: Scenario-25, H-52
+  @Test("Scenario 25: a reset in the middle of a sync leaves neither rows of before nor entries without rows")
+  func resetDuringSync() async throws {
+    for byOther in [false, true] {
+      let pair = try await Pair.sharing(["T1", "T2"])
+      let other = try second(pair.a, pair.world)
+      try pair.a.retitle("T1", "pending")
+      try pair.b.retitle("T2", "news")
+      await pair.b.store.sync()
+      let answered = Latch()
+      pair.a.remote.setDuringExchange { await answered.pass() }
+      let app = pair.a.store
+      let syncing = Task { await app.sync() }
+      await answered.reached()
+      try (byOther ? other : app).reset(discardingPending: true)
+      pair.a.remote.setDuringExchange {}
+      answered.open()
+      _ = await syncing.value
+      #expect(try pair.a.store.diagnose().findings.isEmpty)
+      // The server had taken the edit before the reset; it is there like any other data.
+      #expect(try await pair.isEven())
+      #expect(try pair.a.title("T1") == "pending")
+      #expect(try pair.a.title("T2") == "news")
+      try other.store.close()
+    }
+  }
+
+  /// Promises: Scenario-25
+  @Test(
+    "Scenario 25: a disk that is full at any step of a write or a sync loses nothing, and room makes it go on"
+  )
+  func diskFull() async throws {
+    var step = 0
+    var wasPassed = true
+    while wasPassed {
+      step += 1
+      let pair = try await Pair.sharing(policy: .fieldMerge)
+      try pair.b.insert("B1", "of B")
+      await pair.b.store.sync()
+      pair.a.failPoints.reset()
+      pair.a.failPoints.fail(at: step)
+      var isWritten = false
+      do {
+        try pair.a.retitle("A's")
+        isWritten = true
+      } catch let error as StoreError {
+        #expect(error.code == .diskFull, "step \(step)")
+        // After the commit nobody can tell it that it failed; the write is there.
+        isWritten = try pair.a.isPending()
+        #expect(try pair.a.title() == (isWritten ? "A's" : "start"), "step \(step)")
+      }
+      let report = await pair.a.store.sync()
+      wasPassed = pair.a.failPoints.passed.count >= step
+      if step > 3 && wasPassed { #expect(report.skipped != nil, "step \(step)") }
+      #expect(try pair.a.title() == (isWritten ? "A's" : "start"), "step \(step)")
+      #expect(try await pair.isEven(), "step \(step)")
+      #expect(try await pair.serverTitle() == (isWritten ? "A's" : "start"), "step \(step)")
+    }
+    #expect(step > 9)
+  }
+}
