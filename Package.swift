@@ -101,6 +101,7 @@ let package = Package(
       name: "BothyHTTPTests",
       dependencies: [
         "BothyStore", "BothySync", "BothyHTTP", "BothyServer", "BothyTesting", httpTypes, log, lifecycle,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(

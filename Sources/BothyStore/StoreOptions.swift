@@ -22,7 +22,19 @@ public struct StoreOptions: Sendable {
     case polled(every: Duration)
   }
 
+  /// What becomes of a file that turns out to be damaged when it is opened.
+  public enum DamagedFile: Sendable, Hashable {
+    /// It is renamed, and opening throws `.corrupt`, which says to what; the next opening makes a new file. The default: an app that can't
+    /// open its file at this launch can at the next, and what was pending can still be got out of the old one.
+    case setAside
+    /// It is not looked for, and stays where it is: for tools that examine files.
+    case leave
+  }
+
   public var durability: Durability
+  /// What becomes of a damaged file. Under `.setAside`, opening a file that its last process did not close looks at
+  /// every page (`PRAGMA quick_check`).
+  public var damagedFile: DamagedFile = .setAside
   public var processes: Processes
   /// Connections for reading; each keeps its own page cache.
   public var readers: Int

@@ -32,7 +32,7 @@ struct FaultyBlobs: BlobRemote {
     _ request: BlobRequest, _ send: () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {
     switch fault(request) {
-    case .lostRequest: throw FaultyRemote.unreachable
+    case .lostRequest, .late: throw FaultyRemote.unreachable
     case .status(let status, let retryAfter):
       throw RemoteError(status: status, message: "The server answered \(status).", retryAfter: retryAfter)
         ?? FaultyRemote.unreachable

@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// Small checkers for the simple models. Each returns what is wrong, in sentences; nothing when all is well.
 extension OperationHistory {

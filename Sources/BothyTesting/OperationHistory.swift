@@ -40,11 +40,9 @@ public final class OperationHistory: Sendable {
   private let now: @Sendable () -> Int64
   private let state = Mutex<[Event]>([])
 
-  /// - Parameter now: the clock in nanoseconds; by default that of the machine since it was started.
-  public init(
-    now: @escaping @Sendable () -> Int64 = { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
-  ) {
-    self.now = now
+  /// - Parameter now: the clock in nanoseconds; nil takes the machine's, since it was started.
+  public init(now: (@Sendable () -> Int64)? = nil) {
+    self.now = now ?? { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
   }
 
   public var events: [Event] { state.withLock { $0 } }

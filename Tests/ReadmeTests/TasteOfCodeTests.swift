@@ -42,25 +42,8 @@ struct TasteOfCodeTests {
 
   @Test("is the code of this file")
   func isThisFile() throws {
-    let file = URL(fileURLWithPath: #filePath)
-    let root = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-    let blocks = readme.components(separatedBy: "```").enumerated().filter { $0.offset % 2 == 1 }
-      .map(\.element).filter { $0.hasPrefix("swift\n") }
-    let published = blocks.flatMap { $0.split(separator: "\n").dropFirst() }
-      .map { $0.trimmingCharacters(in: .whitespaces) }
-    let source = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
-    var compiled: [String] = []
-    var isInside = false
-    for line in source.map({ $0.trimmingCharacters(in: .whitespaces) }) {
-      if line == "// README: begin" {
-        isInside = true
-      } else if line == "// README: end" {
-        isInside = false
-      } else if isInside && !line.isEmpty {
-        compiled.append(line)
-      }
-    }
+    let compiled = try PublishedCode.compiled(in: #filePath, marker: "README")
+    let published = try PublishedCode.published(in: "README.md", near: #filePath)
     #expect(!published.isEmpty)
     #expect(published == compiled)
   }

@@ -13,6 +13,7 @@ package struct Connections: Sendable {
   /// another program, is refused before it is opened for writing.
   init(path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
     do {
+      let isSuspect = options.damagedFile == .setAside && DamagedFile.wasLeftOpen(path)
       try Self.inspect(path, schemaVersion: schemaVersion)
       let pool = try DatabasePool(path: path, configuration: Self.configuration(options))
       if options.durability == .full {
@@ -22,8 +23,16 @@ package struct Connections: Sendable {
       var readOnly = Self.configuration(options)
       readOnly.readonly = true
       lookups = try DatabaseQueue(path: path, configuration: readOnly)
+      if isSuspect {
+        do { try DamagedFile.check(pool, path) } catch {
+          try close()
+          throw error
+        }
+      }
     } catch {
-      throw StoreError(error, path: path)
+      let known = StoreError(error, path: path)
+      throw known.code == .corrupt && options.damagedFile == .setAside
+        ? DamagedFile.setAside(path, known) : known
     }
   }
 

@@ -20,8 +20,10 @@ struct Session {
     var configuration = SyncConfiguration()
     configure(&configuration)
     let connection = RemoteConnection(to: address, schema: try Store.storedSchema(at: options.path))
+    var storeOptions = StoreOptions()
+    storeOptions.damagedFile = .leave
     let store = try SyncedStore(
-      existing: options.path, remote: connection.remote, configuration: configuration,
+      existing: options.path, remote: connection.remote, configuration: configuration, options: storeOptions,
       clock: SyncClock(now: { clock.now() }))
     return try await Session(store: store, address: address, connection: connection, clock: clock).run(body)
   }

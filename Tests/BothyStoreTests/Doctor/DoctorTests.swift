@@ -102,7 +102,11 @@ struct DoctorTests {
     try file.seek(toOffset: 100)
     try file.write(contentsOf: Data(repeating: 0xFF, count: 3000))
     try file.close()
-    let error = #expect(throws: StoreError.self) { _ = try Store(at: folder.database, schema: todoSchema) }
+    var options = StoreOptions()
+    options.damagedFile = .leave
+    let error = #expect(throws: StoreError.self) {
+      _ = try Store(at: folder.database, schema: todoSchema, options: options)
+    }
     #expect(error?.code == .corrupt)
     do {
       #expect(try !Store.diagnose(fileAt: folder.database).isHealthy)

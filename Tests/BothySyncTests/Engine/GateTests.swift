@@ -1,4 +1,5 @@
 import BothySync
+import BothyTesting
 import Synchronization
 import Testing
 

@@ -25,7 +25,7 @@ struct PartitionScenario {
     var last: Int?
   }
 
-  /// Promises: Scenario-24, H-54
+  /// Promises: Scenario-24
   @Test(
     "Scenario 24: after any partition, three seconds of calm make all equal, with nobody asking",
     arguments: seeds)
@@ -86,7 +86,7 @@ struct PartitionScenario {
         member.device.remote.setBeforeSending { _ in await latch.pass() }
       } else {
         member.device.remote.dropHints()
-        member.monitor.send(.unreachable)
+        member.monitor.send(.notReachable)
       }
     }
     if random.chance(30) {

@@ -7,8 +7,10 @@ import Testing
 @Suite("Scenario 25: two engines on one file")
 struct TwoEnginesScenario {
   private func second(_ device: SimulatedDevice, _ world: SimulatedWorld) throws -> SyncedStore {
-    try SyncedStore(
-      at: device.path, schema: .notes, remote: InProcessRemote(world.authority), configuration: .quiet,
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    return try SyncedStore(
+      at: device.path, schema: .notes, remote: InProcessRemote(world.authority), configuration: configuration,
       clock: SyncClock(now: world.time.reader()))
   }
 

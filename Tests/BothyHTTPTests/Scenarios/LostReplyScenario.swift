@@ -1,0 +1,65 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// A server that commits, and replies that end too early, over real connections.
+@Suite("Scenario 2: lost acknowledgements over HTTP")
+struct LostReplyScenario {
+  private static let schema = Schema(
+    version: 1, types: [TypeSchema("Item", fields: [.field("n", Int.self, default: 0, merge: .counter)])])
+
+  /// Promises: Scenario-2, H-30, H-31
+  @Test(
+    "Scenario 2: a reply that ends after any of its bytes is asked for again; every count and insert is made once"
+  )
+  func everyByte() async throws {
+    try await RunningServer.run { server in
+      let port = try #require(server.url.split(separator: ":").last.flatMap { Int($0) })
+      try await CuttingProxy.run(to: port) { proxy in
+        let remote = BothyRemote(
+          url: proxy.url, space: "hut", transport: AsyncHTTPClientTransport(compression: false),
+          timeout: .seconds(20))
+        var configuration = SyncConfiguration.quiet
+        configuration.mergePolicies = MergePolicies(.fieldMerge)
+        let store = try SyncedStore(
+          at: nil, schema: Self.schema, remote: remote, configuration: configuration)
+        try await store.store.write { try $0.insert(Record("Item", id: "counter", ["n": 0])) }
+        try await store.caughtUp()
+        let cuts = try await Self.cutEverywhere(store, proxy)
+        #expect(cuts > 200, "a reply has that many bytes")
+        let digest = try await server.remote().digest(.space)
+        #expect(digest.count == cuts + 2)
+        #expect(try digest.digest == store.digest().digest)
+        let counter = try await server.remote().query(RecordQuery("Item")).first { $0.id.id == "counter" }
+        #expect(try counter?.fields.members()["n"] == .int(Int64(cuts + 1)))
+      }
+    }
+  }
+
+  /// Counts one up and inserts one record for each byte of a reply, and loses the reply from that byte on. Returns
+  /// how many replies were cut; the last one came through whole.
+  private static func cutEverywhere(_ store: SyncedStore, _ proxy: CuttingProxy) async throws -> Int {
+    var cuts = 0
+    while true {
+      try await store.store.write { transaction in
+        guard case .int(let n)? = try transaction.record(RecordID(type: "Item", id: "counter"))?["n"] else {
+          return
+        }
+        try transaction.update(RecordID(type: "Item", id: "counter"), fields: ["n": .int(n + 1)])
+        try transaction.insert(Record("Item", id: "i\(n)", ["n": 1]))
+      }
+      proxy.cut(after: cuts)
+      let report = await store.sync()
+      if proxy.withheld == 0 {
+        #expect(report.skipped == nil)
+        return cuts
+      }
+      #expect(report.skipped?.name == "unreachable", "cut after \(cuts) bytes")
+      #expect(try store.pendingCounts().total == 2, "cut after \(cuts) bytes")
+      try await store.caughtUp()
+      cuts += 1
+    }
+  }
+}
