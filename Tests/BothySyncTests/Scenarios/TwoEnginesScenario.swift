@@ -49,33 +49,6 @@ struct TwoEnginesScenario {
     try other.store.close()
   }
 
-  /// Promises: Scenario-25, H-52
-  @Test("Scenario 25: a reset in the middle of a sync leaves neither rows of before nor entries without rows")
-  func resetDuringSync() async throws {
-    for byOther in [false, true] {
-      let pair = try await Pair.sharing(["T1", "T2"])
-      let other = try second(pair.a, pair.world)
-      try pair.a.retitle("T1", "pending")
-      try pair.b.retitle("T2", "news")
-      await pair.b.store.sync()
-      let answered = Latch()
-      pair.a.remote.setDuringExchange { await answered.pass() }
-      let app = pair.a.store
-      let syncing = Task { await app.sync() }
-      await answered.reached()
-      try (byOther ? other : app).reset(discardingPending: true)
-      pair.a.remote.setDuringExchange {}
-      answered.open()
-      _ = await syncing.value
-      #expect(try pair.a.store.diagnose().findings.isEmpty)
-      // The server had taken the edit before the reset; it is there like any other data.
-      #expect(try await pair.isEven())
-      #expect(try pair.a.title("T1") == "pending")
-      #expect(try pair.a.title("T2") == "news")
-      try other.store.close()
-    }
-  }
-
   /// Promises: Scenario-25
   @Test(
     "Scenario 25: a disk that is full at any step of a write or a sync loses nothing, and room makes it go on"
