@@ -148,7 +148,9 @@ final class SyncEngine: Sendable {
         let delay = pass.configuration.backoff.delay(attempt: attempt)
         let leastDelay = Duration.seconds(atLeast ?? 0)
         // Nobody's wish shortens the time that the server asked for.
-        do { try await clock.sleep(until: clock.now.advanced(by: leastDelay), tolerance: nil) } catch { return }
+        do { try await clock.sleep(until: clock.now.advanced(by: leastDelay), tolerance: nil) } catch {
+          return
+        }
         let isAsked = await wasAsked(within: max(.zero, delay - leastDelay), clock)
         action = machine.handle(isAsked ? .asked : .timerFired)
       case .none:

@@ -32,7 +32,8 @@ final class CuttingProxy: Sendable {
         group.addTask {
           try await withThrowingDiscardingTaskGroup { links in
             for try await client in clients {
-              links.addTask { try? await proxy.relay(client) }  // a broken connection is what the test is about
+              // A broken connection is what the test is about.
+              links.addTask { try? await proxy.relay(client) }
             }
           }
         }

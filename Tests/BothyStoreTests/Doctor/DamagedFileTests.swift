@@ -25,10 +25,11 @@ struct DamagedFileTests {
     try store.close()
   }
 
-  /// Takes the closed file, writes nonsense over some of its pages, and leaves a log as an ended process does.
+  /// Takes the closed file, writes nonsense over some pages, and leaves a log as an ended process does.
   private func damage() throws {
     for suffix in ["", "-wal"] { try FileManager.default.removeItem(atPath: path + suffix) }
-    try FileManager.default.copyItem(atPath: folder.appendingPathComponent("original.bothy").path, toPath: path)
+    try FileManager.default.copyItem(
+      atPath: folder.appendingPathComponent("original.bothy").path, toPath: path)
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     for page in 10..<20 as Range<UInt64> {
       try file.seek(toOffset: page * 4096)

@@ -28,7 +28,8 @@ struct SoakDeviceCommand: AsyncParsableCommand {
     }
     let token = address.token
     let remote = BothyRemote(
-      url: address.url, space: address.space, transport: RemoteConnection.makeTransport(), timeout: .seconds(1),
+      url: address.url, space: address.space, transport: RemoteConnection.makeTransport(),
+      timeout: .seconds(1),
       silenceLimit: .seconds(2), token: { token })
     let store = try SyncedStore(
       existing: database.path, remote: remote, configuration: Self.syncConfiguration)
