@@ -6,7 +6,8 @@ enum DamagedFile {
   /// Whether the last process to use the file ended without closing it: its log is still there. True also while
   /// another process has it open.
   static func wasLeftOpen(_ path: String) -> Bool {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")  // absent: closed properly
+    // Absent: closed properly.
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
     return attributes?[.size] as? Int64 ?? 0 > 0
   }
 
