@@ -23,6 +23,12 @@ public struct SyncError: Error, Sendable {
     public static let notPending = Code("notPending")
     /// The server answered with something that is not the protocol.
     public static let protocolViolation = Code("protocolViolation")
+    /// The cache is off, and the policy wants it.
+    public static let cacheDisabled = Code("cacheDisabled")
+    /// The condition names fields that only the server knows, and the server was not to be asked.
+    public static let notLocallyEvaluable = Code("notLocallyEvaluable")
+    /// A record that another refers to is not here and could not be had.
+    public static let relatedRecordUnavailable = Code("relatedRecordUnavailable")
     public static let noRemote = Code("noRemote")
     public static let cancelled = Code("cancelled")
     /// The bytes of a blob are neither here nor on the server.
@@ -50,6 +56,18 @@ public struct SyncError: Error, Sendable {
     self.record = record
     self.rejection = rejection
     self.underlying = underlying
+  }
+
+  static let cacheDisabled = SyncError(
+    .cacheDisabled,
+    "The cache is off, so nothing can be read from it or saved in it alone. Enable SyncConfiguration.cache, or use "
+      + "a network policy.")
+
+  static func notLocallyEvaluable(_ query: RecordQuery) -> SyncError {
+    SyncError(
+      .notLocallyEvaluable,
+      "A condition on \(query.type) names fields that this app's schema does not declare; only the server can "
+        + "evaluate it. Ask with a network policy, or declare the fields.")
   }
 
   /// The sync error for a remote's.

@@ -1,5 +1,5 @@
 /// One row of any type, with its fields by name: what tools and the wire use in place of a Swift struct.
-public struct Record: Sendable, Hashable {
+public struct Record: Sendable, Hashable, Identifiable {
   public var type: String
   public var id: String
   /// Fields that are set; an absent name is null.

@@ -48,7 +48,7 @@ struct DeletionPlan {
 
 extension WriteTransaction {
   /// The ids of the records of `owner` whose `field` refers to `id`. One index range.
-  fileprivate func referrers(
+  package func referrers(
     of id: RecordID, from owner: TypeTable, _ field: FieldSchema, isList: Bool
   ) throws -> [String] {
     let sql =

@@ -112,6 +112,10 @@ struct DirectWrite: Sendable {
     do {
       return try await pass.store.write { transaction -> Draft in
         let pending = try Outbox.entry(change.id, in: transaction)?.revision
+        if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
+          throw Draft(
+            operation: Operation(id: pass.configuration.makeOperationID(), kind: .delete, record: change.id))
+        }
         try change.apply(in: transaction)
         try transaction.flush()
         var draft = try draft(in: transaction)
@@ -147,7 +151,11 @@ struct DirectWrite: Sendable {
   func queue(_ draft: Draft) async throws {
     try await pass.store.write { transaction in
       let before = try Outbox.entry(change.id, in: transaction)
-      try change.apply(in: transaction)
+      if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
+        try Outbox.assumeDeleted(change.id, at: pass.clock.correctedNow(), in: transaction)
+      } else {
+        try change.apply(in: transaction)
+      }
       try transaction.flush()
       guard let operation = draft.operation, before?.revision == draft.pending, before?.operationID == nil,
         let entry = try Outbox.entry(change.id, in: transaction), entry.kind == operation.kind
@@ -171,7 +179,10 @@ struct DirectWrite: Sendable {
         try transaction.evict(table, id: change.id.id)
         return
       }
-      guard keepsLocally else { return }
+      guard keepsLocally || draft.pending != nil else {
+        if let known = existing?.version { try StaleRows.mark(change.id, version: known, in: transaction) }
+        return
+      }
       var members = try record?.fields.members() ?? existing.map { try table.document($0).members() } ?? [:]
       for (name, value) in operation.fields where record == nil { members[name] = value.isNull ? nil : value }
       var repaired = false

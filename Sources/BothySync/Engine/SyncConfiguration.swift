@@ -5,6 +5,17 @@ public import Logging
 public struct SyncConfiguration: Sendable {
   public var fetchPolicy: FetchPolicy = .networkElseCache
   public var savePolicy: SavePolicy = .cacheThenNetwork
+  public var cache: CacheMode = .enabled
+  /// What becomes of an unsent record when others delete what it refers to.
+  public var orphans: OrphanPolicy = .deleteRule
+  public var localFailure: LocalFailurePolicy = .throwError
+  public var unevaluable: UnevaluablePolicy = .throwError
+  /// Whether an empty answer that is known to be complete keeps `.cacheElseNetwork` from asking the server.
+  public var trustsCompleteness = false
+  /// How long a read under `.syncThenCache` waits for its sync; nil waits to its end.
+  public var readTimeout: Duration?
+  /// How often a running store asks a server that gives no hints; nil, the default, never does.
+  public var pollInterval: Duration?
   public var mergePolicies = MergePolicies()
   /// What becomes of refused changes; by type, else `rejectionPolicy`.
   public var rejectionPolicy: RejectionPolicy = .keepPending
@@ -24,33 +35,11 @@ public struct SyncConfiguration: Sendable {
   public var backoff = Backoff()
   /// Random numbers for operation ids, so that a test can replay.
   public var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
+  /// Waits, for the timeouts of calls; a test brings its own clock.
+  public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   public var logger = Logger(label: "bothy.sync")
 
   public init() {}
-
-  /// The behaviour of the mobile SDK that cached for apps of one backend: network first, policies of its own
-  /// names, push only, by hand.
-  public static var stackMob: SyncConfiguration {
-    var configuration = SyncConfiguration()
-    configuration.fetchPolicy = .networkOnly
-    configuration.savePolicy = .networkThenCache
-    configuration.scope = .push
-    configuration.sendsLocalTimes = false
-    configuration.triggers = []
-    return configuration
-  }
-
-  /// The behaviour of the bridge between a local and a remote storage: every read syncs first, the server is
-  /// always right.
-  public static var ntiBridge: SyncConfiguration {
-    var configuration = SyncConfiguration()
-    configuration.fetchPolicy = .syncThenCache
-    configuration.savePolicy = .cacheThenNetwork
-    configuration.mergePolicies = MergePolicies(.lastModifiedWins)
-    configuration.rejectionPolicy = .discardAndRefetch
-    configuration.triggers = .default
-    return configuration
-  }
 
   func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }
 }

@@ -78,6 +78,7 @@ struct SyncPass: Sendable {
     _ request: Request, due: Int64, _ open: inout [PullScope], _ report: inout SyncReport
   ) async throws -> Step {
     let plan = try await plan(request, due: due, open)
+    report.repaired += plan.batch.repaired
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
@@ -170,6 +171,10 @@ struct SyncPass: Sendable {
     }
     // Both deleted it, or both made the same of it: there is nothing to ask about.
     if context.operation == .delete && context.serverFields == nil { return .success(.server) }
+    // Deleted without ever having been seen here: what the server has of it is what was meant.
+    if context.operation == .delete && context.base == nil && context.deleted == nil {
+      return .success(.client)
+    }
     let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
     if !counts, let client = context.client, client == context.serverFields,
       context.container == context.server?.container
@@ -191,6 +196,7 @@ struct SyncPass: Sendable {
     let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
     let context = MergeContext(
       record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
+      deleted: entry.kind == .delete ? try Outbox.last(id, in: transaction)?.members() : nil,
       base: try entry.base.map { try $0.fields.members() }, server: current,
       serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
       edited: entry.edited,
@@ -214,6 +220,7 @@ struct SyncPass: Sendable {
       var settlement = Settlement(
         transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
         backoff: configuration.backoff, decisions: decisions, report: SyncReport())
+      settlement.orphans = configuration.orphans
       let verdicts = Dictionary(
         response.outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
       for item in batch.items {
@@ -222,8 +229,10 @@ struct SyncPass: Sendable {
       }
       var applied = Applied(report: settlement.report)
       var pull = try PullApplication(transaction, now: now)
+      pull.orphans = configuration.orphans
       for page in response.pages where try pull.take(page) { applied.upToDate.append(page.scope) }
       applied.report.pulled += pull.pulled
+      applied.report.overwritten += pull.overwritten
       applied.report.repaired += pull.repaired
       return applied
     }

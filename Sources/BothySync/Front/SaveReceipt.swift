@@ -8,6 +8,8 @@ public struct SaveReceipt: Sendable {
   let store: SyncedStore
   /// The entry's revision that the receipt is for.
   let revision: Int64?
+  /// False when the local store could not take the write and the server alone has it.
+  public var isStoredHere = true
 
   /// Waits until the server has decided. While `run()` is running that takes as long as it takes; otherwise it
   /// syncs, and throws `SyncError` when the server cannot be reached. The write stays pending then, and the

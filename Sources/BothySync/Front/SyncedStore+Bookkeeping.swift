@@ -60,61 +60,6 @@ extension SyncedStore {
     try update.run()
   }
 
-  /// Removes records from this device without telling the server: those given, else those of a type, else all.
-  /// Pending ones stay and are listed, unless `includingPending`. One transaction.
-  @discardableResult
-  public func purge(type: String? = nil, ids: [String]? = nil, includingPending: Bool = false) throws
-    -> PurgeResult
-  {
-    try store.write(origin: .remote) { transaction in
-      var result = PurgeResult()
-      var forgotten = 0
-      let tables = try type.map { [try transaction.catalog.table($0)] } ?? transaction.catalog.tables
-      for table in tables where table.schema.isSynced {
-        for id in try ids ?? Self.allIDs(table, in: transaction) {
-          let record = RecordID(type: table.schema.name, id: id)
-          if try Outbox.mark(record, in: transaction) != nil {
-            guard includingPending else {
-              result.kept.append(record)
-              continue
-            }
-            try Outbox.remove(record, in: transaction)
-            forgotten += 1
-          }
-          if try transaction.evict(table, id: id) { result.removed += 1 }
-        }
-        guard ids == nil else { continue }
-        // What is left are deletions, which have no row.
-        for entry in try Outbox.entries(
-          where: "type = ? AND kind = 2", [.text(table.schema.name)], in: transaction)
-        {
-          if includingPending {
-            try Outbox.remove(entry.record, in: transaction)
-            forgotten += 1
-          } else {
-            result.kept.append(entry.record)
-          }
-        }
-      }
-      // What was removed, or not deleted after all, is still on the server: the next pull is whole.
-      if result.removed + forgotten > 0 { try PullState.resetAll(in: transaction) }
-      return result
-    }
-  }
-
-  /// Empties the local store of all synced records. Throws `SyncError` `.pendingChanges`, with nothing changed,
-  /// while anything is pending, unless `discardingPending`.
-  public func reset(discardingPending: Bool = false) throws {
-    let count = try pendingCounts().total
-    guard count == 0 || discardingPending else {
-      throw SyncError(
-        .pendingChanges,
-        "\(count) changes are not on the server yet and would be lost. Sync first, or discard them on purpose."
-      )
-    }
-    try purge(includingPending: true)
-  }
-
   /// Where each scope was pulled to.
   public func containers() throws -> [ContainerStatus] {
     try store.read { transaction in
@@ -160,14 +105,6 @@ extension SyncedStore {
 
   /// The report of each sync that ends from now on.
   public var reports: AsyncStream<SyncReport> { engine.reports.values() }
-
-  private static func allIDs(_ table: TypeTable, in transaction: ReadTransaction) throws -> [String] {
-    let select = try PreparedStatement("SELECT _id FROM \(table.name)", in: transaction.database)
-    defer { select.reset() }
-    var ids: [String] = []
-    while try select.step() { if let id = select.text(at: 0) { ids.append(id) } }
-    return ids
-  }
 }
 
 /// Where a record stands towards the server.
@@ -190,12 +127,6 @@ public enum RecordState: Sendable, Hashable {
     case .quarantined: "quarantined"
     }
   }
-}
-
-public struct PurgeResult: Sendable, Hashable {
-  public var removed = 0
-  /// Records left alone because they have pending work.
-  public var kept: [RecordID] = []
 }
 
 public struct ContainerStatus: Sendable, Hashable {

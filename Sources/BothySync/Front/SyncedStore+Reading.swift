@@ -19,30 +19,67 @@ extension SyncedStore {
     try await answer(query, options, { try $0.fetch(query) }, { $0 })
   }
 
-  private func answer<Value: Sendable>(
+  private func answer<Value: Identifiable<String> & Sendable>(
     _ query: RecordQuery, _ options: RequestOptions,
     _ read: @escaping @Sendable (ReadTransaction) throws -> [Value],
-    _ convert: @Sendable (Record) throws -> Value
+    _ convert: @escaping @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
-    switch options.fetchPolicy ?? configuration.fetchPolicy {
+    let configuration = configuration
+    let policy = try self.policy(for: query.type, options, configuration)
+    if try isForServerOnly(query) { return try await fromServerAlone(query, policy, options, convert) }
+    switch policy {
     case .cacheOnly: return try await local(query, read)
     case .cacheElseNetwork:
       let cached = try await local(query, read)
-      return cached.values.isEmpty ? try await fromNetwork(query, options, read, convert) : cached
+      let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
+      guard cached.stale.isEmpty && (!cached.values.isEmpty || isKnownEmpty) else {
+        do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
+          where error.code == .unreachable && !cached.values.isEmpty
+        { return cached }
+      }
+      return cached
     case .networkOnly: return try await fromNetwork(query, options, read, convert)
     case .networkElseCache:
       do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
-        where error.code == .unreachable
+        where error.code == .unreachable && configuration.cache == .enabled
       { return try await local(query, read) }
     case .syncThenCache:
-      let report = await sync(.both, container: query.container)
+      let report = await sync(
+        container: query.container, within: options.timeout ?? configuration.readTimeout)
       var result = try await local(query, read)
-      if report.skipped == nil { result.origin = .network }
+      if let report, report.skipped == nil { result.origin = .network }
       return result
     case .cacheThenRefresh:
       engine.ask()
       return try await local(query, read)
     }
+  }
+
+  /// The policy of a call. Types that are not synced have nothing to ask a server; without a cache the server is the
+  /// only one to ask.
+  func policy(
+    for type: String, _ options: RequestOptions, _ configuration: SyncConfiguration
+  ) throws -> FetchPolicy {
+    let policy = options.fetchPolicy ?? configuration.fetchPolicy
+    if store.schema[type]?.isSynced == false { return .cacheOnly }
+    guard configuration.cache == .disabled else { return policy }
+    if policy == .cacheOnly { throw SyncError.cacheDisabled }
+    return .networkOnly
+  }
+
+  /// Syncs both ways; after `timeout` the sync goes on by itself, and nil is returned.
+  private func sync(container: String?, within timeout: Duration?) async -> SyncReport? {
+    guard let timeout else { return await sync(.both, container: container) }
+    let (first, continuation) = AsyncStream<SyncReport?>.makeStream()
+    Task { continuation.yield(await sync(.both, container: container)) }
+    let sleeper = Task { [sleep = configuration.sleep] in
+      // Cancelled means that the sync was faster.
+      try? await sleep(timeout)
+      continuation.yield(nil)
+    }
+    defer { sleeper.cancel() }
+    for await report in first { return report }
+    return nil
   }
 
   /// One record by id, by policy. Nil when there is none.
@@ -55,15 +92,19 @@ extension SyncedStore {
   /// The number of records a query selects, by policy. Network answers are the server's own count, one round
   /// trip, unless records of the type are pending here: then the records are fetched.
   public func count(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
-    let policy = options.fetchPolicy ?? configuration.fetchPolicy
+    let configuration = configuration
+    let policy = try self.policy(for: query.type, options, configuration)
+    if try isForServerOnly(query) { return try await fetch(query, options: options).values.count }
     switch policy {
     case .networkOnly, .networkElseCache:
       do { return try await networkCount(query, options) } catch let error as SyncError
-        where policy == .networkElseCache && error.code == .unreachable
+        where policy == .networkElseCache && error.code == .unreachable && configuration.cache == .enabled
       { return try await store.read { try $0.count(query) } }
     case .cacheElseNetwork:
-      let cached = try await store.read { try $0.count(query) }
-      return cached > 0 ? cached : try await networkCount(query, options)
+      let cached = try await local(query) { try $0.fetch(query) }
+      let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
+      return cached.values.isEmpty && !isKnownEmpty
+        ? try await networkCount(query, options) : cached.values.count
     case .syncThenCache, .cacheOnly, .cacheThenRefresh:
       return try await fetch(query, options: options).values.count
     }
@@ -85,147 +126,23 @@ extension SyncedStore {
     return try await fetch(query, options: options).values.count
   }
 
-  private func local<Value: Sendable>(
+  func local<Value: Identifiable<String> & Sendable>(
     _ query: RecordQuery, _ read: @escaping @Sendable (ReadTransaction) throws -> [Value]
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let scopes = configuration.pullScopes
     return try await store.read { transaction in
-      let covering = try PullState.all(in: transaction).first {
+      let pulled = try PullState.all(in: transaction).filter {
         $0.isComplete && scopes.contains($0.scope) && $0.scope.contains(query.container ?? query.type)
-      }
+      }.compactMap(\.pulledAt).max()
+      let asked = try Coverage.time(of: query, in: transaction)
+      let known = [pulled, asked].compactMap { $0 }.max()
+      let values = try read(transaction)
+      let stale = try StaleRows.ids(of: query.type, in: transaction)
       return FetchResult(
-        values: try read(transaction), origin: .cache, isComplete: covering != nil,
-        age: covering?.pulledAt.map { .milliseconds(max(0, now - $0)) })
+        values: values, origin: .cache, isComplete: known != nil,
+        age: known.map { .milliseconds(max(0, now - $0)) },
+        stale: stale.isEmpty ? [] : stale.intersection(values.map(\.id)))
     }
   }
-
-  private func fromNetwork<Value: Sendable>(
-    _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value],
-    _ convert: @Sendable (Record) throws -> Value
-  ) async throws -> FetchResult<Value> {
-    let found: NetworkAnswer
-    do { found = try await ask(query) } catch { throw SyncError(error) }
-    guard options.cacheResults ?? true else {
-      let values = try await unmerged(query, found.records).map(convert)
-      return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
-    }
-    try await merge(found, query)
-    for field in query.include { try await fetchTargets(of: field, in: found.records) }
-    var result = try await local(query, read)
-    result.origin = .network
-    result.isComplete = true
-    result.age = .zero
-    return result
-  }
-
-  private struct NetworkAnswer: Sendable {
-    var records: [ServerRecord]
-    /// Whether these are all the records there are for the query.
-    var isWhole: Bool
-  }
-
-  private static let pageSize = 1000
-
-  private func ask(_ query: RecordQuery) async throws(RemoteError) -> NetworkAnswer {
-    var records: [ServerRecord] = []
-    var page = query
-    while true {
-      let left = query.limit.map { $0 - records.count } ?? Self.pageSize
-      page.limit = min(left, Self.pageSize)
-      page.offset = query.offset + records.count
-      let found = try await remote.query(page)
-      records += found
-      if found.count < page.limit ?? 0 || records.count == query.limit { break }
-    }
-    return NetworkAnswer(records: records, isWhole: query.limit == nil && query.offset == 0)
-  }
-
-  /// Brings the records that a reference field names. One round trip for each thousand.
-  private func fetchTargets(of field: String, in records: [ServerRecord]) async throws {
-    guard let first = records.first, let type = store.schema[first.id.type]?[field]?.kind.target?.type else {
-      return
-    }
-    var ids: Set<String> = []
-    for record in records {
-      let value = try record.fields.members()[field]
-      ids.formUnion(value?.stringValue.map { [$0] } ?? value?.arrayValue?.compactMap(\.stringValue) ?? [])
-    }
-    guard !ids.isEmpty else { return }
-    let now = clock.now()
-    let targets = RecordQuery(type, where: .oneOf(field: "id", ids.sorted().map { .text($0) }))
-    let found: NetworkAnswer
-    do { found = try await ask(targets) } catch { throw SyncError(error) }
-    try await store.write(origin: .remote) { transaction in
-      var pull = try PullApplication(transaction, now: now)
-      for record in found.records { try pull.apply(record) }
-    }
-  }
-
-  /// Stores what came, and finds out what became of records that match here and not there: an answer that is
-  /// whole says that they changed or are gone, a limited one says nothing.
-  private func merge(_ whole: NetworkAnswer, _ query: RecordQuery) async throws {
-    let now = clock.now()
-    let found = Set(whole.records.map(\.id.id))
-    let suspects = try await store.write(origin: .remote) { transaction in
-      var pull = try PullApplication(transaction, now: now)
-      for record in whole.records { try pull.apply(record) }
-      guard whole.isWhole else { return [Record]() }
-      return try transaction.fetch(query).filter { record in
-        try record.version != nil && !found.contains(record.id)
-          && Outbox.mark(record.recordID, in: transaction) == nil
-      }
-    }
-    guard !suspects.isEmpty else { return }
-    let answer: NetworkAnswer
-    do {
-      answer = try await ask(
-        RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0.id) })))
-    } catch { throw SyncError(error) }
-    let present = Set(answer.records.map(\.id.id))
-    try await store.write(origin: .remote) { transaction in
-      var pull = try PullApplication(transaction, now: now)
-      for record in answer.records { try pull.apply(record) }
-      let table = try transaction.catalog.table(query.type)
-      for suspect in suspects where !present.contains(suspect.id) {
-        guard let version = suspect.version, try Outbox.mark(suspect.recordID, in: transaction) == nil else {
-          continue
-        }
-        // Unless a sync has brought a newer one meanwhile.
-        _ = try transaction.evict(table, id: suspect.id, upTo: version)
-      }
-    }
-  }
-
-  /// The answer with nothing stored: what is pending here replaces what the server has of it.
-  private func unmerged(_ query: RecordQuery, _ records: [ServerRecord]) async throws -> [Record] {
-    try await store.read { transaction in
-      let table = try transaction.catalog.table(query.type)
-      return try records.compactMap { record -> Record? in
-        if let mark = try Outbox.mark(record.id, in: transaction) {
-          return mark.kind == .delete ? nil : try transaction.record(record.id)
-        }
-        var repaired = false
-        let row = try table.row(
-          record.fields, container: record.container, version: record.version, repaired: &repaired)
-        return Record(id: record.id.id, row, table)
-      }
-    }
-  }
-}
-
-/// An answer, and where it comes from.
-public struct FetchResult<Value: Sendable>: Sendable {
-  public enum Origin: String, Sendable, Hashable {
-    case network
-    case cache
-  }
-
-  public var values: [Value]
-  public var origin: Origin
-  /// Whether all there is for the query is known to be here.
-  public var isComplete: Bool
-  /// How long ago the server was last asked; nil when it never was.
-  public var age: Duration?
 }

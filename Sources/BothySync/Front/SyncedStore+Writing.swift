@@ -1,4 +1,5 @@
 public import BothyStore
+import Logging
 
 /// Writing by policy.
 extension SyncedStore {
@@ -16,11 +17,10 @@ extension SyncedStore {
     let change = LocalChange.save(record, in: container)
     switch try policy(options, E.typeName) {
     case .cacheThenNetwork, .cacheOnly:
-      try await store.write { transaction in
+      return try await keep(change, options) { transaction in
         try transaction.save(entity, in: container)
         try self.hold(change.id, options, in: transaction)
       }
-      return try kept(change, options)
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
     case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
     }
@@ -42,7 +42,8 @@ extension SyncedStore {
     try await perform(.move(id, to: container), options)
   }
 
-  /// Deletes a record; where there is none here, nothing is sent.
+  /// Deletes a record. Of one that is not on this device only the server can know: network policies ask it, the others
+  /// throw `StoreError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync.
   @discardableResult
   public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
     try await perform(.delete(id), options)
@@ -55,17 +56,52 @@ extension SyncedStore {
     try await delete(RecordID(type: E.typeName, id: id), options: options)
   }
 
-  private func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
+  func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
     switch try policy(options, change.id.type) {
     case .cacheThenNetwork, .cacheOnly:
-      try await store.write { transaction in
-        try change.apply(in: transaction)
-        try self.hold(change.id, options, in: transaction)
-      }
-      return try kept(change, options)
+      return try await keep(change, options) { try self.make(change, options, in: $0) }
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
     case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
     }
+  }
+
+  /// Makes a change here, for a later sync to send.
+  func make(_ change: LocalChange, _ options: RequestOptions, in transaction: WriteTransaction) throws {
+    if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
+      guard options.assumesRemote else {
+        throw StoreError(
+          .notFound,
+          "There is no \(change.id) on this device to delete. If the server has it, use a network policy or "
+            + "assumesRemote.")
+      }
+      return try Outbox.assumeDeleted(change.id, at: clock.correctedNow(), in: transaction)
+    }
+    try change.apply(in: transaction)
+    try hold(change.id, options, in: transaction)
+  }
+
+  /// Runs the local write of a change; where the store fails, the configuration says whether the server is tried.
+  private func keep(
+    _ change: LocalChange, _ options: RequestOptions,
+    _ write: @escaping @Sendable (WriteTransaction) throws -> Void
+  ) async throws -> SaveReceipt {
+    do { try await store.write(write) } catch let error as StoreError
+      where error.isLocalFailure && configuration.localFailure == .tryRemote && !options.isDraft
+    {
+      configuration.logger.warning(
+        "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
+      return try await savedOnServerAlone(change)
+    }
+    return try kept(change, options)
+  }
+
+  private func savedOnServerAlone(_ change: LocalChange) async throws -> SaveReceipt {
+    do {
+      let version = try await BareWrite(pass: engine.pass, change: change).run()
+      return SaveReceipt(
+        record: change.id, state: .accepted(version: version), store: self, revision: nil, isStoredHere: false
+      )
+    } catch let error as RemoteError { throw SyncError(error) }
   }
 
   /// Makes the change a draft, in the transaction that makes it.
@@ -76,14 +112,18 @@ extension SyncedStore {
   }
 
   /// Types that are written on the server only follow `.networkThenCache`, and are never queued.
-  private func policy(_ options: RequestOptions, _ type: String) throws -> SavePolicy {
+  func policy(_ options: RequestOptions, _ type: String) throws -> SavePolicy {
     let table = try store.catalog.table(type)
+    if configuration.cache == .disabled && table.schema.isSynced {
+      if options.savePolicy == .cacheOnly || options.isDraft { throw SyncError.cacheDisabled }
+      return .networkOnly
+    }
     if table.schema.writeMode == .remoteOnly { return .networkThenCache }
     guard table.schema.isSynced && !options.isDraft else { return .cacheOnly }
     return options.savePolicy ?? configuration.savePolicy
   }
 
-  private func kept(_ change: LocalChange, _ options: RequestOptions) throws -> SaveReceipt {
+  func kept(_ change: LocalChange, _ options: RequestOptions) throws -> SaveReceipt {
     let isAsked = !options.isDraft && (options.savePolicy ?? configuration.savePolicy) == .cacheThenNetwork
     if isAsked && configuration.triggers.contains(.save) { engine.ask() }
     return try receipt(for: change.id)
@@ -95,13 +135,16 @@ extension SyncedStore {
     _ change: LocalChange, keepsLocally: Bool, _ options: RequestOptions
   ) async throws -> SaveReceipt {
     let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
+    let isCached = configuration.cache == .enabled
     if !keepsLocally, try isPending(change.id) {
       throw SyncError(
         .pendingChanges, "\(change.id) has changes that the server does not have yet. Sync first.",
         record: change.id)
     }
     do {
-      let write = DirectWrite(pass: engine.pass, change: change, keepsLocally: keepsLocally)
+      let write = DirectWrite(
+        pass: engine.pass, change: change,
+        keepsLocally: keepsLocally && isCached && (options.cacheResults ?? true))
       let result = try await engine.gate.withGate { () -> DirectWrite.Result in
         let result = try await write.run()
         if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly {
@@ -111,6 +154,9 @@ extension SyncedStore {
       }
       switch result {
       case .accepted(let version):
+        if !isCached {
+          try await store.write(origin: .remote) { try Outbox.evictUncached(change.id, in: $0) }
+        }
         return SaveReceipt(record: change.id, state: .accepted(version: version), store: self, revision: nil)
       case .unreachable(let error, _):
         if isRemoteOnly {

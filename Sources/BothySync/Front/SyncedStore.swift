@@ -117,6 +117,9 @@ public final class SyncedStore: Sendable {
           clock: clock)
       }
       if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
+      if let interval = configuration.pollInterval {
+        group.addTask { await self.poll(every: interval, clock) }
+      }
       if triggers.contains(.hints) { group.addTask { await self.askOnHints(clock) } }
       if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
     }
@@ -147,6 +150,14 @@ public final class SyncedStore: Sendable {
       }
       let hasWork = try? await store.read { try Outbox.hasWork(in: $0) }
       if hasWork ?? true { engine.ask() }  // unreadable: the pass will say why
+    }
+  }
+
+  /// For servers that give no hints.
+  private func poll<C: Clock>(every interval: Duration, _ clock: C) async where C.Duration == Duration {
+    while true {
+      do { try await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil) } catch { return }
+      engine.ask()
     }
   }
 

@@ -15,8 +15,8 @@ public struct MergePolicy: Sendable {
   public static let serverModifiedWins = MergePolicy(
     name: "serverModifiedWins", decide: .pure { _ in .server })
 
-  /// The local change is sent again on top of the server's state: fields that were not changed here keep the
-  /// server's values; a record deleted there is made again; a deletion here stands.
+  /// The local record replaces the server's as a whole; a record deleted there is made again; a deletion here stands.
+  /// `clientWins(.changedFields)` leaves the server's values in fields that were not changed here.
   public static let clientWins = MergePolicy(name: "clientWins", decide: .pure { _ in .client })
 
   /// The later edit wins as a whole, by server-corrected time; ties go to the server.
@@ -46,6 +46,8 @@ public struct MergeContext: Sendable {
   public var operation: Operation.Kind
   /// The record as it is here; nil when it was deleted here.
   public var client: [String: JSONValue]?
+  /// The record as it was when it was deleted here; nil unless it was.
+  public var deleted: [String: JSONValue]?
   /// What the server last told before the local change; nil for a record made here.
   public var base: [String: JSONValue]?
   /// What the server has now: a tombstone if it was deleted there, nil if it never had it.

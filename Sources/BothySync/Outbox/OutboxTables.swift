@@ -5,6 +5,8 @@
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
 /// - `bothy_blob`: what is known of each blob, see `BlobTable`.
+/// - `bothy_coverage`: which queries the server has answered in full, and when. - `bothy_stale`: rows that a save
+///   whose answer was not kept left behind, with the version they have.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
   static let all = [
@@ -31,6 +33,15 @@ enum OutboxTables {
     """
     CREATE TABLE IF NOT EXISTS bothy_unknown (
       type TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS bothy_coverage (
+      type TEXT NOT NULL, query TEXT NOT NULL, asked_at INTEGER NOT NULL, PRIMARY KEY (type, query)
+      ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS bothy_stale (
+      type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     BlobTable.sql,

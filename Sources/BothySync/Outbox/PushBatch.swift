@@ -17,6 +17,9 @@ struct PushBatch: Sendable {
   /// Blobs that the server is to have before the entries that name them are sent.
   var blobs: [BlobNeed] = []
 
+  /// Entries that were dropped because their record is not here.
+  var repaired = 0
+
   var operations: [Operation] { items.map(\.operation) }
 }
 
@@ -115,8 +118,10 @@ struct PushBatchBuilder {
       return
     }
     guard let row = try transaction.row(table, id: entry.record.id) else {
-      // A broken invariant: an entry without its row. It is dropped; `diagnose` reports such entries.
+      // A broken invariant: an entry without its row. It is dropped, and the next pull brings what the server has.
       try Outbox.drop(entry.record, in: transaction)
+      try PullState.resetAll(in: transaction)
+      batch.repaired += 1
       return
     }
     var fields =

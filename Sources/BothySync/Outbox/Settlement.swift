@@ -10,6 +10,7 @@ struct Settlement {
   /// The decisions on conflicts, made before the transaction, by operation id.
   let decisions: [String: ConflictDecision]
   var report: SyncReport
+  var orphans = OrphanPolicy.deleteRule
 
   /// A decision is valid for the revision it was made on.
   struct ConflictDecision: Sendable {
@@ -154,8 +155,12 @@ struct Settlement {
       try put(live)
       report.note(id, .updatedCache)
     } else {
-      try transaction.evict(table, id: id.id)
-      report.note(id, .removedFromCache)
+      var orphans = Orphans(transaction, orphans)
+      if try orphans.deletes(id) {
+        try transaction.evict(table, id: id.id)
+        report.note(id, .removedFromCache)
+      }
+      report.overwritten += orphans.overwritten
     }
   }
 

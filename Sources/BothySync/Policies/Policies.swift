@@ -38,6 +38,28 @@ public enum RejectionPolicy: Sendable, Hashable {
   case discardAndRefetch
 }
 
+/// Whether there is a local copy at all.
+public enum CacheMode: String, Sendable, Hashable, CaseIterable {
+  case enabled
+  /// Every read and every write goes to the server, and nothing is kept here.
+  case disabled
+}
+
+/// What becomes of a save that the local store cannot take: a full disk, a locked file.
+public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
+  /// It throws. The default.
+  case throwError
+  /// It is tried on the server all the same; the receipt says that it is not stored here.
+  case tryRemote
+}
+
+/// What a read gives whose condition names fields that only the server knows, when the server is not asked.
+public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
+  /// `SyncError` `.notLocallyEvaluable`. The default.
+  case throwError
+  case empty
+}
+
 /// Which way a sync goes.
 public enum SyncScope: String, Sendable, Hashable, CaseIterable {
   case push, pull, both
@@ -51,14 +73,20 @@ public struct RequestOptions: Sendable, Hashable {
   public var cacheResults: Bool?
   /// Keeps a saved record back from syncing until it is released.
   public var isDraft: Bool
+  /// Whether a deletion of a record that is not on this device is sent, in case the server has it.
+  public var assumesRemote: Bool
+  /// How long a read under `.syncThenCache` waits for its sync; the sync goes on after that.
+  public var timeout: Duration?
 
   public init(
     fetchPolicy: FetchPolicy? = nil, savePolicy: SavePolicy? = nil, cacheResults: Bool? = nil,
-    isDraft: Bool = false
+    isDraft: Bool = false, assumesRemote: Bool = false, timeout: Duration? = nil
   ) {
     self.fetchPolicy = fetchPolicy
     self.savePolicy = savePolicy
     self.cacheResults = cacheResults
     self.isDraft = isDraft
+    self.assumesRemote = assumesRemote
+    self.timeout = timeout
   }
 }

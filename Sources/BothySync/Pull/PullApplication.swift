@@ -10,6 +10,9 @@ struct PullApplication {
   private let pending: PendingLookup
   private(set) var pulled = 0
   private(set) var repaired = 0
+  /// Unsent records that went because others deleted what they refer to.
+  private(set) var overwritten: [Overwritten] = []
+  var orphans = OrphanPolicy.deleteRule
   /// Whether the pages are a complete snapshot that replaces what is here, whatever its versions: the server's
   /// history may have gone back.
   private var isRebasing = false
@@ -43,6 +46,7 @@ struct PullApplication {
     if state.staged != nil { try stage.forEach { try apply($0) } }
     try apply(page)
     if isRebasing { pulled += try snapshot.finish() }
+    if page.scope == .space { try StaleRows.clear(in: transaction) }
     try stage.clear()
     state.cursor = page.cursor
     state.staged = nil
@@ -58,13 +62,21 @@ struct PullApplication {
     for id in page.outOfScope { try leave(id, page.scope) }
   }
 
-  /// Applies one change of the server's, unless the record has pending work or a newer version is here.
-  mutating func apply(_ change: ServerRecord) throws {
+  /// Applies one change of the server's, unless the record has pending work.
+  ///
+  /// - Parameter ifNewer: leaves a row with a newer version alone; for what did not come in the order of positions.
+  mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
     guard let table = transaction.catalog.tableIfKnown(change.id.type) else { return try keepUnknown(change) }
     guard table.schema.isSynced else { return }
     if let entry = try pending(change.id) { return try shadow(change, entry) }
     if change.isDeleted {
+      guard try isGone(change.id) else { return }
       if try transaction.evict(table, id: change.id.id, upTo: change.version) { pulled += 1 }
+      return
+    }
+    if ifNewer, let known = try transaction.row(table, id: change.id.id)?.version,
+      known == change.version || !change.version.isNewer(than: known)
+    {
       return
     }
     var wasRepaired = false
@@ -73,6 +85,13 @@ struct PullApplication {
     if wasRepaired { repaired += 1 }
     try transaction.put(table, id: change.id.id, row)
     pulled += 1
+  }
+
+  private mutating func isGone(_ id: RecordID) throws -> Bool {
+    if pending.isEmpty { return true }
+    var orphans = Orphans(transaction, orphans)
+    defer { overwritten += orphans.overwritten }
+    return try orphans.deletes(id)
   }
 
   private func shadow(_ change: ServerRecord, _ entry: OutboxEntry) throws {

@@ -23,9 +23,18 @@ struct PurgeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      if let type { _ = try session.type(type) }
-      let result = try session.store.purge(
-        type: type, ids: ids.isEmpty ? nil : ids, includingPending: includingPending)
+      let store = session.store
+      let result: PurgeResult
+      switch (type, ids.isEmpty) {
+      case (nil, _): result = try store.purge(includingPending: includingPending)
+      case (let type?, true):
+        _ = try session.type(type)
+        result = try store.purge(type: type, includingPending: includingPending)
+      case (let type?, false):
+        _ = try session.type(type)
+        result = try store.purge(
+          ids.map { RecordID(type: type, id: $0) }, includingPending: includingPending)
+      }
       try output.print {
         let kept = result.kept.map { "Kept, because it is pending: \($0)" }
         return (["Removed \(result.removed) records from this device."] + kept).joined(separator: "\n")
@@ -56,7 +65,7 @@ struct ResetCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let pending = try session.store.pendingCounts().total
-      do { try session.store.reset(discardingPending: discardPending) } catch let error as SyncError
+      do { try await session.store.reset(discardingPending: discardPending) } catch let error as SyncError
         where error.code == .pendingChanges
       { throw ToolError("\(error.message) `bothy sync` sends them; --discard-pending loses them.") }
       try output.print {

@@ -255,10 +255,10 @@ struct ConcurrencyStories {
   func reset() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
-    let error = #expect(throws: SyncError.self) { try pair.a.store.reset() }
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.reset() }
     #expect(error?.code == .pendingChanges)
     #expect(try pair.a.title() == "b")
-    try pair.a.store.reset(discardingPending: true)
+    try await pair.a.store.reset(discardingPending: true)
     #expect(try pair.a.note() == nil)
     #expect(try await pair.isEven())
     #expect(try pair.a.title() == "start")
@@ -268,7 +268,7 @@ struct ConcurrencyStories {
   @Test("A purge of some ids, or of a type, leaves the others; the next sync brings them back")
   func partialPurge() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
-    #expect(try pair.a.store.purge(type: "Note", ids: ["T1", "unknown"]).removed == 1)
+    #expect(try pair.a.store.purge([.note("T1"), .note("unknown")]).removed == 1)
     #expect(try pair.a.note("T1") == nil)
     #expect(try pair.a.note("T2") != nil)
     #expect(try pair.a.store.purge(type: "Note").removed == 2)

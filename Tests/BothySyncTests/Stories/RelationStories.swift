@@ -174,7 +174,7 @@ struct RelationStories {
     await pair.b.store.sync()
     #expect(try await pair.isEven())
     #expect(try pair.a.title(id) == "b")
-    #expect(try pair.a.store.purge(type: "Note", ids: [id]).removed == 1)
+    #expect(try pair.a.store.purge(.note(id)).removed == 1)
     #expect(try await pair.isEven())
     try pair.a.remove(id)
     #expect(try await pair.isEven())

@@ -47,7 +47,7 @@ struct Pair {
 
   /// Whether both devices, after syncing, hold just what the server holds, with nothing pending.
   func isEven() async throws -> Bool {
-    for device in [a, b, a] { await device.store.sync() }
+    for device in [a, b, a] { await device.store.sync(.both) }
     let digest = try await world.serverDigest()
     for device in [a, b] {
       let own = try device.store.digest()

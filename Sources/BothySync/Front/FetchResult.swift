@@ -1,0 +1,18 @@
+/// An answer, and where it comes from.
+public struct FetchResult<Value: Sendable>: Sendable {
+  public enum Origin: String, Sendable, Hashable {
+    case network
+    case cache
+  }
+
+  public var values: [Value]
+  public var origin: Origin
+  /// Whether all there is for the query is known to be here: its container was pulled in full, or the server was
+  /// asked this, or something that includes it, before.
+  public var isComplete: Bool
+  /// How long ago the server was last asked; nil when it never was.
+  public var age: Duration?
+  /// Ids among the values that are known to be out of date: a save of them went to the server and its answer was
+  /// not kept.
+  public var stale: Set<String> = []
+}

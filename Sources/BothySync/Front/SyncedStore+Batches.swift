@@ -1,0 +1,50 @@
+public import BothyStore
+
+/// Saving several records, each for itself.
+extension SyncedStore {
+  /// Saves and deletes several records by the save policy, and tells what became of each.
+  ///
+  /// Under `.cacheThenNetwork` and `.cacheOnly` all of them are one local transaction, which throws as a whole. Under
+  /// the network policies each is sent for itself, inserts before updates before deletions; one that is refused keeps
+  /// no other back, and saving the failed ones again sends nothing else.
+  @discardableResult
+  public func save(
+    _ records: [Record], deleting ids: [RecordID] = [], options: RequestOptions = RequestOptions()
+  ) async throws -> [BatchResult] {
+    let changes =
+      try await sorted(records).map { LocalChange.save($0, in: nil) } + ids.map { LocalChange.delete($0) }
+    let networkFirst = try changes.filter {
+      [.networkThenCache, .networkOnly].contains(try policy(options, $0.id.type))
+    }
+    if networkFirst.isEmpty {
+      try await store.write { transaction in
+        for change in changes { try self.make(change, options, in: transaction) }
+      }
+      return try changes.map { BatchResult(record: $0.id, result: .success(try kept($0, options))) }
+    }
+    var results: [BatchResult] = []
+    for change in changes {
+      do {
+        results.append(BatchResult(record: change.id, result: .success(try await perform(change, options))))
+      } catch { results.append(BatchResult(record: change.id, result: .failure(error))) }
+    }
+    return results
+  }
+
+  /// Records that are new here first.
+  private func sorted(_ records: [Record]) async throws -> [Record] {
+    try await store.read { transaction in
+      let known = try Set(records.map(\.recordID).filter { try transaction.exists($0) })
+      return records.filter { !known.contains($0.recordID) } + records.filter { known.contains($0.recordID) }
+    }
+  }
+}
+
+/// What became of one record of a batch.
+public struct BatchResult: Sendable {
+  public var record: RecordID
+  public var result: Result<SaveReceipt, any Error>
+
+  /// Why it failed, nil if it did not.
+  public var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
+}

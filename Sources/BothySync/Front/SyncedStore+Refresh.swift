@@ -1,0 +1,83 @@
+public import BothyStore
+
+/// Bringing what changed on the server without a sync: by hand since a moment, or live.
+extension SyncedStore {
+  /// Brings what has changed on the server since the moment that `token` stands for; nil brings everything.
+  ///
+  /// The moment is one of the server's order of changes, not of any clock, so no change between two refreshes is
+  /// missed, deletions included. Pending changes are not touched and nothing is sent. One round trip and one
+  /// transaction for each page. Throws `SyncError`.
+  ///
+  /// - Parameter container: only this container and those below it; nil refreshes the whole space.
+  public func refresh(_ container: String? = nil, since token: ServerToken? = nil) async throws -> Refresh {
+    let scope = container.map { PullScope(container: $0, includesChildren: true) } ?? .space
+    let configuration = configuration
+    var refresh = Refresh(token: token ?? ServerToken(text: ""))
+    var cursor = token?.text
+    while true {
+      let request = SyncRequest(
+        device: device, schemaVersion: store.schema.version, pulls: [.init(scope, cursor: cursor)],
+        limit: configuration.pageSize)
+      let response: SyncResponse
+      do { response = try await remote.exchange(request) } catch { throw SyncError(error) }
+      guard let page = response.pages.first(where: { $0.scope == scope }) else {
+        throw SyncError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
+      }
+      if page.reset && cursor != nil { refresh.startedOver = true }
+      try await take(page)
+      refresh.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
+      refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
+      cursor = page.cursor
+      refresh.token = ServerToken(text: page.cursor)
+      guard page.more else { return refresh }
+    }
+  }
+
+  private func take(_ page: SyncResponse.Page) async throws {
+    let now = clock.now()
+    try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for change in page.changes { try pull.apply(change, ifNewer: true) }
+      for id in page.outOfScope {
+        guard let table = transaction.catalog.tableIfKnown(id.type),
+          try Outbox.mark(id, in: transaction) == nil
+        else { continue }
+        try transaction.evict(table, id: id.id)
+      }
+    }
+  }
+
+  /// Takes in changes that arrived by a channel of the app's own, a socket say. Each is applied unless something at
+  /// least as new is here; where the record has pending work it is kept beside that, for the merge policy. Changes of
+  /// containers that are not followed are left out, unless `fromAnywhere`. One transaction.
+  ///
+  /// Nothing is taken for complete by this: the next pull brings whatever was missed. Returns the number of rows
+  /// that changed.
+  @discardableResult
+  public func receive(_ changes: [ServerRecord], fromAnywhere: Bool = true) async throws -> Int {
+    let now = clock.now()
+    let scopes = configuration.pullScopes
+    return try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for change in changes where fromAnywhere || scopes.contains(where: { $0.contains(change.container) }) {
+        try pull.apply(change, ifNewer: true)
+      }
+      return pull.pulled
+    }
+  }
+}
+
+/// A moment in the server's order of changes. Opaque; can be kept and used after a relaunch.
+public struct ServerToken: Sendable, Hashable, Codable {
+  let text: String
+}
+
+/// What a refresh brought.
+public struct Refresh: Sendable, Hashable {
+  public var changed: [RecordID] = []
+  public var removed: [RecordID] = []
+  /// Where the next refresh goes on.
+  public var token: ServerToken
+  /// Whether the server could not go on from the token and told everything anew; deletions since are not among it.
+  public var startedOver = false
+}

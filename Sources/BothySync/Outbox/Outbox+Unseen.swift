@@ -1,0 +1,41 @@
+import BothyStore
+
+/// Records that this device does not have: deletions of them, and leaving nothing of them behind.
+extension Outbox {
+  /// Whether the record is here, or was and its deletion is still to be sent.
+  static func knows(_ id: RecordID, in transaction: ReadTransaction) throws -> Bool {
+    if try transaction.exists(id) { return true }
+    return try mark(id, in: transaction) != nil
+  }
+
+  /// Queues the deletion of a record that was never seen here.
+  static func assumeDeleted(_ id: RecordID, at time: Int64, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
+      VALUES (?, ?, ?, 1, ?, 0, 0, 0)
+      """, in: transaction.database)
+    insert.bind(id.type, at: 1)
+    insert.bind(id.id, at: 2)
+    insert.bind(Operation.Kind.delete.number, at: 3)
+    insert.bind(time, at: 4)
+    try insert.run()
+  }
+
+  /// The record as it was when it was deleted here.
+  static func last(_ id: RecordID, in transaction: ReadTransaction) throws -> FieldsDocument? {
+    let select = try PreparedStatement(
+      "SELECT last FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
+    select.bind(id.type, at: 1)
+    select.bind(id.id, at: 2)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(at: 0) else { return nil }
+    return FieldsDocument(canonical: select.bytes(at: 0))
+  }
+
+  /// Leaves no row of a record that a write without a cache may have brought.
+  static func evictUncached(_ id: RecordID, in transaction: WriteTransaction) throws {
+    guard try mark(id, in: transaction) == nil else { return }
+    try transaction.evict(transaction.catalog.table(id.type), id: id.id)
+  }
+}

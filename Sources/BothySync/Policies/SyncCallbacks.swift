@@ -1,0 +1,77 @@
+public import BothyStore
+
+/// Closures that are told of a sync the way the older SDK told: failed inserts, failed updates, failed deletions, and
+/// then, exactly once and also when there is nothing to tell, the completion with all that was synced.
+///
+/// Each runs where it belongs: a `@MainActor` closure on the main actor. A list of failures that is empty is not told.
+public struct SyncCallbacks: Sendable {
+  public typealias FailureCallback = @Sendable ([SyncFailure]) async -> Void
+
+  public var failedInserts: FailureCallback?
+  public var failedUpdates: FailureCallback?
+  public var failedDeletes: FailureCallback?
+  public var completion: (@Sendable ([SyncedObject]) async -> Void)?
+
+  public init(
+    failedInserts: FailureCallback? = nil, failedUpdates: FailureCallback? = nil,
+    failedDeletes: FailureCallback? = nil, completion: (@Sendable ([SyncedObject]) async -> Void)? = nil
+  ) {
+    self.failedInserts = failedInserts
+    self.failedUpdates = failedUpdates
+    self.failedDeletes = failedDeletes
+    self.completion = completion
+  }
+
+  /// Tells of one report, in the order above; returns when the last closure has.
+  public func deliver(_ report: SyncReport) async {
+    for (kind, callback) in [
+      (Operation.Kind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
+    ] {
+      let failures = report.failures.filter { $0.operation == kind }
+      if !failures.isEmpty { await callback?(failures) }
+    }
+    await completion?(report.syncedObjects)
+  }
+}
+
+/// One synced record in the older SDK's terms: four actions and no others.
+public struct SyncedObject: Sendable, Hashable {
+  public var objectID: RecordID
+  public var actionTaken: SyncedRecord.Action
+
+  public init(objectID: RecordID, actionTaken: SyncedRecord.Action) {
+    self.objectID = objectID
+    self.actionTaken = actionTaken
+  }
+}
+
+extension SyncReport {
+  /// What was synced, in the older SDK's terms: a record removed here because the server has none counts as an update
+  /// of the cache; one that both sides had deleted already is not told.
+  public var syncedObjects: [SyncedObject] {
+    synced.compactMap { record in
+      switch record.action {
+      case .alreadyDeleted: nil
+      case .removedFromCache: SyncedObject(objectID: record.record, actionTaken: .updatedCache)
+      case .insertedOnServer, .updatedOnServer, .deletedFromServer, .updatedCache:
+        SyncedObject(objectID: record.record, actionTaken: record.action)
+      }
+    }
+  }
+}
+
+extension SyncedStore {
+  /// Syncs and tells the callbacks of it. A sync that was left out because one is running already tells nothing; one
+  /// that found no network tells its completion.
+  @discardableResult
+  public func sync(_ scope: SyncScope? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
+    let report = await sync(scope)
+    if report.skipped != .alreadyRunning { await callbacks.deliver(report) }
+    return report
+  }
+
+  /// Tells the callbacks of every sync that ends, until the task is cancelled.
+  public func tellReports(to callbacks: SyncCallbacks) async {
+    for await report in reports { await callbacks.deliver(report) }
+  }
+}

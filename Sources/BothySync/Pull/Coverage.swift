@@ -1,0 +1,77 @@
+import BothyStore
+
+/// Which questions the server has answered in full: the local answer to the same question, or to one within it, is
+/// complete then, and as old as the server's was.
+enum Coverage {
+  /// Remembers that all the records of a query were brought at `now`.
+  static func note(_ query: RecordQuery, at now: Int64, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_coverage VALUES (?, ?, ?)", in: transaction.database)
+    insert.bind(query.type, at: 1)
+    insert.bind(key(query), at: 2)
+    insert.bind(now, at: 3)
+    try insert.run()
+  }
+
+  /// When the records of a query were last brought in full; nil when they never were.
+  static func time(of query: RecordQuery, in transaction: ReadTransaction) throws -> Int64? {
+    let select = try PreparedStatement(
+      "SELECT max(asked_at) FROM bothy_coverage WHERE type = ?1 AND query IN (?2, ?3, ?4)",
+      in: transaction.database)
+    let ofContainer = RecordQuery(query.type, container: query.container)
+    select.bind(query.type, at: 1)
+    select.bind(key(query), at: 2)
+    select.bind(key(ofContainer), at: 3)
+    select.bind(key(RecordQuery(query.type)), at: 4)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(at: 0) else { return nil }
+    return select.int(at: 0)
+  }
+
+  /// Records of a type were removed here: nothing is known to be complete of it. Nil stands for every type.
+  static func forget(_ type: String?, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_coverage WHERE ?1 IS NULL OR type = ?1", in: transaction.database)
+    delete.bind(type, at: 1)
+    try delete.run()
+  }
+
+  /// The question without what only orders or cuts the answer.
+  private static func key(_ query: RecordQuery) -> String {
+    let plain = RecordQuery(query.type, where: query.filter, container: query.container)
+    var writer = JSONWriter()
+    plain.json.write(to: &writer)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+}
+
+/// Rows that are known to be out of date: a save went to the server and its answer was not kept. A mark counts
+/// while the row still has the version that it had then, so whatever brings a newer one ends it.
+enum StaleRows {
+  static func mark(_ id: RecordID, version: String, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_stale VALUES (?, ?, ?)", in: transaction.database)
+    insert.bind(id.type, at: 1)
+    insert.bind(id.id, at: 2)
+    insert.bind(version, at: 3)
+    try insert.run()
+  }
+
+  static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
+    let select = try PreparedStatement(
+      "SELECT id, version FROM bothy_stale WHERE type = ?", in: transaction.database)
+    select.bind(type, at: 1)
+    defer { select.reset() }
+    var found: Set<String> = []
+    while try select.step() {
+      guard let id = select.text(at: 0), let table = transaction.catalog.tableIfKnown(type) else { continue }
+      if try transaction.row(table, id: id)?.version == select.text(at: 1) { found.insert(id) }
+    }
+    return found
+  }
+
+  /// Everything of the space was brought: no mark counts any more.
+  static func clear(in transaction: WriteTransaction) throws {
+    try PreparedStatement("DELETE FROM bothy_stale", in: transaction.database).run()
+  }
+}

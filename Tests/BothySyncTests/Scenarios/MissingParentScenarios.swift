@@ -1,0 +1,153 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Scenarios of missing parents")
+struct MissingParentScenarios {
+  private static let parent = RecordID(type: "Parent", id: "P1")
+  private static let child = RecordID(type: "Child", id: "C1")
+
+  private static func schema(_ rule: FieldKind.DeleteRule, optional: Bool = false) -> Schema {
+    Schema(types: [
+      TypeSchema("Parent", fields: [FieldSchema("name", .text)]),
+      TypeSchema(
+        "Child",
+        fields: [
+          FieldSchema("name", .text),
+          FieldSchema("parent", .reference(to: "Parent", onDelete: rule), optional: optional),
+        ]),
+    ])
+  }
+
+  /// Promises: Scenario-13, H-59
+  @Test("Scenario 13: a child made before its parent waits while the parent is refused, and is never deleted")
+  func refusedParent() async throws {
+    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1)] {
+      var type = Self.schema(.cascade)
+      type.types[0].permissions = Permissions(create: .nobody)
+      let pair = try Pair(
+        schema: Self.schema(.cascade), rules: AuthorityRules(schema: type, checksReferences: true)
+      ) { $0.rejectionPolicy = policy }
+      try pair.a.put(.child("C1", of: "P1"))
+      try pair.a.put(.parent("P1"))
+      try pair.a.put(.parent("P2"))
+      for _ in 0..<3 {
+        let report = await pair.a.store.sync()
+        #expect(report.blocked.contains(Blocked(record: Self.child, by: Self.parent)))
+        #expect(!report.failures.contains { $0.record == Self.child })
+        #expect(try await pair.server("C1", type: "Child") == nil)
+        #expect(try pair.a.record("Child", "C1")?["parent"] == "P1")
+      }
+      try pair.a.restart()
+      #expect(try pair.a.store.state(of: Self.child) == .pending(.insert))
+    }
+  }
+
+  /// Promises: Scenario-13, H-59
+  @Test(
+    "Scenario 13: a child whose parent is over the size that the server takes waits, and goes once that is mended"
+  )
+  func parentOverQuota() async throws {
+    let pair = try Pair(
+      schema: Self.schema(.cascade),
+      rules: AuthorityRules(schema: Self.schema(.cascade), checksReferences: true, recordSizeLimit: 200))
+    try pair.a.put(.child("C1", of: "P1"))
+    try pair.a.put(Record("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 500))]))
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.code) == ["tooLarge"])
+    #expect(report.blocked == [Blocked(record: Self.child, by: Self.parent)])
+    #expect(try await pair.world.serverRecords().isEmpty)
+    #expect(try pair.a.record("Child", "C1") != nil)
+    try pair.a.change { _ = try $0.update(Self.parent, fields: ["name": "short"]) }
+    #expect(await pair.a.store.sync().pushed == 2)
+    #expect(try await pair.isEven())
+  }
+
+  /// A child is added offline by A while B deletes its parent.
+  private func orphan(
+    _ schema: Schema, policy: MergePolicy = .serverModifiedWins, orphans: OrphanPolicy = .deleteRule,
+    _ edit: (SimulatedDevice) throws -> Void = { _ in }
+  ) async throws -> Pair {
+    let rules = AuthorityRules(schema: schema, checksReferences: true)
+    let pair = try Pair(schema: schema, rules: rules, policy: policy) { $0.orphans = orphans }
+    try pair.b.put(.parent("P1"))
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.put(.child("C1", of: "P1"))
+    try edit(pair.a)
+    try pair.b.change { _ = try $0.delete(Self.parent) }
+    await pair.b.store.sync()
+    return pair
+  }
+
+  /// Promises: Scenario-14
+  @Test("Scenario 14: under cascade the child goes with the parent that others deleted, and is in the report")
+  func cascade() async throws {
+    let pair = try await orphan(Self.schema(.cascade))
+    let report = await pair.a.store.sync()
+    #expect(report.overwritten.contains { $0.record == Self.child && $0.fields != nil })
+    #expect(try pair.a.record("Child", "C1") == nil)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().isEmpty)
+  }
+
+  /// Promises: Scenario-14
+  @Test("Scenario 14: under nullify the child stays and names no parent")
+  func nullify() async throws {
+    let pair = try await orphan(Self.schema(.nullify, optional: true))
+    for _ in 0..<2 { await pair.a.store.sync() }
+    #expect(try pair.a.record("Child", "C1")?["parent"] == .null)
+    #expect(try await pair.server("C1", type: "Child") == ["name": "C1"])
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: Scenario-14
+  @Test(
+    "Scenario 14: a parent that was edited here is made again where the client wins, and the child goes after it"
+  )
+  func resurrect() async throws {
+    let pair = try await orphan(Self.schema(.cascade), policy: .clientWins) { device in
+      try device.change { _ = try $0.update(Self.parent, fields: ["name": "mine"]) }
+    }
+    for _ in 0..<2 { await pair.a.store.sync() }
+    #expect(try await pair.server("P1", type: "Parent")?["name"] == "mine")
+    #expect(try await pair.server("C1", type: "Child")?["parent"] == "P1")
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: Scenario-14
+  @Test("Scenario 14: on request the deleted parent is made again for the sake of its child")
+  func resurrectClean() async throws {
+    let pair = try await orphan(Self.schema(.cascade), orphans: .resurrect)
+    for _ in 0..<2 { await pair.a.store.sync() }
+    #expect(try await pair.server("P1", type: "Parent")?["name"] == "P1")
+    #expect(try await pair.server("C1", type: "Child")?["parent"] == "P1")
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: Scenario-14
+  @Test("Scenario 14: an orphan that is to be kept stays, in the inbox")
+  func keepPending() async throws {
+    let pair = try await orphan(Self.schema(.cascade), orphans: .keepPending)
+    for _ in 0..<2 { await pair.a.store.sync() }
+    #expect(try pair.a.record("Child", "C1")?["parent"] == "P1")
+    #expect(try pair.a.store.inbox().map(\.record) == [Self.child])
+  }
+
+  /// Promises: Scenario-14
+  @Test("Scenario 14: under deny the child waits in the inbox with the reason, and nothing of it is lost")
+  func deny() async throws {
+    let pair = try await orphan(Self.schema(.deny))
+    await pair.a.store.sync()
+    #expect(try pair.a.record("Child", "C1") != nil)
+    #expect(try pair.a.store.inbox().map(\.record) == [Self.child])
+    #expect(try pair.a.store.inbox().map { $0.reason?.code } == ["unknownReference"])
+    try pair.a.put(.parent("P1"))
+    await pair.a.store.sync()
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.server("C1", type: "Child")?["parent"] == "P1")
+    #expect(try await pair.isEven())
+  }
+}

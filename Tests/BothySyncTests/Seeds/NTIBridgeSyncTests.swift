@@ -1,0 +1,164 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The storage bridge's document, its sections on syncing and merging.
+@Suite("The storage bridge: syncing and merging")
+struct NTIBridgeSyncTests {
+  /// Promises: N-38, C-12
+  @Test("Reads, saves, the start, the timer, the network and hints may start a sync, each of them or none")
+  func triggers() async throws {
+    #expect(SyncConfiguration.ntiBridge.triggers == .default)
+    #expect(
+      SyncConfiguration.ntiBridge.triggers.isSuperset(of: [.save, .start, .timer, .reachability, .hints]))
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) { $0.triggers = [.hints] }
+    let monitor = ScriptedReachability()
+    let clock = VirtualClock()
+    try pair.a.insert("T2", "unsent")
+    let store = pair.a.store
+    let loop = Task { await store.run(reachability: monitor, clock: clock) }
+    try await store.save(Note(id: "T3", "unsent"))
+    monitor.send(.reachable)
+    try await until { store.status.reachability == .reachable }
+    clock.advance(by: .seconds(1200))
+    #expect(pair.a.remote.requests.isEmpty)
+    try await until {
+      pair.a.remote.hint()
+      return try pair.a.store.outbox().isEmpty
+    }
+    loop.cancel()
+    await loop.value
+  }
+
+  /// Promises: N-40, N-54, C-13
+  @Test("Who asks for a container that is being synced, from any task, is held back and told with the first")
+  func joined() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    try await pair.otherDeviceSets("news")
+    pair.a.remote.forgetRequests()
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 1 { await latch.pass() }
+    }
+    let store = pair.a.store
+    let first = Task.detached { await store.sync(container: "Note") }
+    await latch.reached()
+    let others = (0..<3).map { _ in Task.detached { await store.sync(container: "Note") } }
+    try await until { store.joinedCount == 3 }
+    latch.open()
+    let report = await first.value
+    #expect(report.pulled == 1)
+    for other in others { #expect(await other.value == report) }
+    #expect(sent.count == 1)
+    #expect(pair.a.remote.requests.first?.pulls.map(\.scope.container) == ["Note"])
+  }
+
+  /// Promises: N-41, C-11
+  @Test("Without a server a sync ends at once, says so, and tells whoever follows")
+  func unavailable() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    pair.a.remote.isOffline = true
+    let journal = Journal()
+    let report = await pair.a.store.sync(
+      telling: SyncCallbacks(completion: { journal.note("completed \($0.count)") }))
+    #expect(report.skipped?.name == "unreachable" && report.requests == 0)
+    #expect(journal.lines == ["completed 0"])
+  }
+
+  /// Promises: N-53, N-59, C-25, C-26
+  @Test(
+    "When all is pushed the completion comes once, with the outcome of each record, and reports can be followed"
+  )
+  func completion() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"], rules: .withoutNotes)
+    try pair.a.insert("T2", "new")
+    try pair.a.insert("T3", "new", note: "refused")
+    try pair.a.remove("T1")
+    let followed = pair.a.store.reports
+    let journal = Journal()
+    let report = await pair.a.store.sync(
+      telling: SyncCallbacks(
+        failedInserts: { journal.note("failed \($0.map(\.record.id))") },
+        completion: { journal.note("completed \($0.map(\.objectID.id))") }))
+    #expect(journal.lines == ["failed [\"T3\"]", "completed [\"T2\", \"T1\"]"])
+    for await told in followed {
+      #expect(told == report)
+      break
+    }
+  }
+
+  // MARK: merging remote objects into local storage
+
+  /// Promises: N-50, C-7, C-18
+  @Test(
+    "A newer record of the server replaces an unsent edit, an older one does not and is replaced by the push")
+  func newer() async throws {
+    for theirsIsLater in [true, false] {
+      let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+      if theirsIsLater { try pair.a.retitle("mine") } else { try pair.b.retitle("theirs") }
+      pair.world.time.advance(by: 1000)
+      if theirsIsLater { try pair.b.retitle("theirs") } else { try pair.a.retitle("mine") }
+      await pair.b.store.sync()
+      let report = await pair.a.store.sync()
+      #expect(try pair.a.title() == (theirsIsLater ? "theirs" : "mine"))
+      #expect(report.overwritten.isEmpty != theirsIsLater)
+      #expect(try await pair.isEven())
+    }
+  }
+
+  /// Promises: C-16, C-17
+  @Test("A deletion here gives way to a newer edit there; an edit here to a deletion there, and is reported")
+  func deletions() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"])
+    try pair.a.remove("T1")
+    try pair.a.retitle("T2", "mine")
+    pair.world.time.advance(by: 1000)
+    try await pair.otherDeviceSets("theirs", "T1")
+    try pair.b.remove("T2")
+    await pair.b.store.sync()
+    let report = await pair.a.store.sync()
+    #expect(try pair.a.title("T1") == "theirs")
+    #expect(try pair.a.note("T2") == nil)
+    #expect(try report.overwritten.compactMap { try $0.fields?.members()["title"] } == ["mine"])
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: N-51, N-52
+  @Test("A clean record with a later time or the same is replaced by what the server has, without a trap")
+  func equalOrOlder() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    try await pair.otherDeviceSets("same millisecond")
+    await pair.a.store.sync()
+    #expect(try pair.a.title() == "same millisecond")
+    pair.world.time.advance(by: -86_400_000)
+    try await pair.otherDeviceSets("a day before")
+    await pair.a.store.sync()
+    #expect(try pair.a.title() == "a day before")
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: C-14, N-55
+  @Test("Writers from other tasks never wait for a sync and lose nothing to it")
+  func writers() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 1 { await latch.pass() }
+    }
+    let store = pair.a.store
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<20 { group.addTask { try await store.save(Note(id: "W\(number)", "x")) } }
+      try await group.waitForAll()
+    }
+    #expect(try pair.a.noteIDs().count == 21)
+    latch.open()
+    _ = await sync.value
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 21)
+  }
+}

@@ -1,0 +1,283 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The storage bridge's document, its sections on the storages and on how the bridge coordinates them.
+@Suite("The storage bridge: storages and operations")
+struct NTIBridgeTests {
+  // MARK: introduction
+
+  /// Promises: N-2, C-1, C-7
+  @Test("The server is always right: in conflicts and in refusals, each a setting of its own")
+  func serverIsRight() async throws {
+    let bridge = SyncConfiguration.ntiBridge
+    #expect(bridge.mergePolicies.default.name == "remoteNewerWins")
+    #expect(bridge.rejectionPolicy == .discardAndRefetch)
+    let standard = SyncConfiguration()
+    #expect(standard.mergePolicies.default.name == "serverModifiedWins")
+    #expect(standard.rejectionPolicy == .keepPending)
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"], rules: .withoutNotes)
+    try pair.a.retitle("mine")
+    pair.world.time.advance(by: 1000)
+    try await pair.otherDeviceSets("theirs")
+    try pair.a.edit("T2") { $0.note = "refused" }
+    let report = await pair.a.store.sync()
+    #expect(try pair.a.title() == "theirs")
+    #expect(try pair.a.note("T2")?.note == nil)
+    #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine", "start"])
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  // MARK: storage operations
+
+  /// Promises: N-3
+  @Test("A write is no read and a read is no write; only a read by policy goes to the network")
+  func operations() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    try await pair.a.store.save(Note(id: "T2", "new"))
+    #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 0)
+    #expect(try await pair.a.titles(.cacheOnly) == ["start", "new"])
+    #expect(pair.a.remote.requests.isEmpty)
+    #expect(try await pair.a.titles() == ["start", "new"])
+    #expect(pair.a.remote.requests.count == 1)
+    #expect(try await pair.serverTitle("T2") == "new")
+  }
+
+  /// Promises: N-9, C-24
+  @Test("A change from the socket is applied at once, unless it is old, the device's own, or work is pending")
+  func socket() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2", "T3"])
+    let old = try #require(try await pair.world.serverRecords()[.note("T1")])
+    for id in ["T1", "T2"] { try await pair.otherDeviceSets("news", id) }
+    try pair.b.remove("T3")
+    await pair.b.store.sync()
+    try pair.a.retitle("T2", "mine")
+    let records = try await pair.world.serverRecords()
+    let tombstone = try await pair.world.authority.record(
+      space: "test", principal: Principal("tester"), .note("T3"))
+    let changes = [records[.note("T1")], records[.note("T2")], tombstone].compactMap { $0 }
+    #expect(changes.count == 3)
+    #expect(try await pair.a.store.receive(changes) == 2)
+    #expect(try pair.a.title("T1") == "news")
+    #expect(try pair.a.title("T2") == "mine" && pair.a.isPending("T2"))
+    #expect(try pair.a.store.outbox().first?.shadow?.version == records[.note("T2")]?.version)
+    #expect(try pair.a.note("T3") == nil)
+    #expect(try await pair.a.store.receive(changes + [old]) == 0)
+    #expect(try pair.a.title("T1") == "news")
+    try pair.a.insert("T4", "own")
+    await pair.a.store.sync()
+    let echo = try #require(try await pair.world.serverRecords()[.note("T4")])
+    #expect(try await pair.a.store.receive([echo]) == 0)
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: N-9
+  @Test("A change from the socket of a container that is not followed is left out, or stored, as asked")
+  func socketElsewhere() async throws {
+    let pair = try await Pair.preset(.ntiBridge) { $0.pullScopes = [PullScope(container: "followed")] }
+    let change = ServerRecord(
+      id: .note("X"), container: "elsewhere", version: "7", modified: 0,
+      fields: FieldsDocument(["title": "x", "score": 0]))
+    #expect(try await pair.a.store.receive([change], fromAnywhere: false) == 0)
+    #expect(try await pair.a.store.receive([change]) == 1)
+    #expect(try pair.a.title("X") == "x")
+  }
+
+  /// Promises: N-10
+  @Test("A server that gives no hints is polled, where an interval is configured")
+  func polling() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) {
+      $0.triggers = []
+      $0.pollInterval = .seconds(30)
+    }
+    #expect(SyncConfiguration.ntiBridge.pollInterval == nil)
+    let clock = VirtualClock()
+    let loop = Task { [store = pair.a.store] in await store.run(clock: clock) }
+    try await pair.otherDeviceSets("news")
+    await clock.waitForSleepers()
+    #expect(clock.sleepers == [.seconds(30)])
+    clock.advance(by: .seconds(30))
+    try await until { try pair.a.title() == "news" }
+    loop.cancel()
+    await loop.value
+  }
+
+  // MARK: local storage
+
+  /// Promises: N-13, N-14
+  @Test("The local storage alone knows what was deleted here and what never was; deleting that is an error")
+  func deletedOrUnknown() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    pair.a.remote.isOffline = true
+    try await pair.a.store.delete(.note())
+    #expect(try pair.a.store.state(of: .note()) == .pending(.delete))
+    #expect(try pair.a.store.state(of: .note("nobody")) == .clean)
+    #expect(try await pair.a.titles().isEmpty)
+    let error = await #expect(throws: StoreError.self) { try await pair.a.store.delete(.note("nobody")) }
+    #expect(error?.code == .notFound)
+    try await pair.a.store.delete(.note())
+    try pair.a.insert("T2", "never sent")
+    try await pair.a.store.delete(.note("T2"))
+    #expect(try pair.a.store.outbox().map(\.record) == [.note()])
+    pair.a.remote.isOffline = false
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().isEmpty)
+  }
+
+  /// Promises: N-14
+  @Test(
+    "The deletion of a record that only the server has is sent, by the network at once or marked as such later"
+  )
+  func deletingUnseen() async throws {
+    for offline in [false, true] {
+      let pair = try await Pair.preset(.ntiBridge)
+      try pair.b.insert("T1", "theirs")
+      await pair.b.store.sync()
+      pair.a.remote.isOffline = offline
+      if offline {
+        try await pair.a.store.delete(.note(), options: RequestOptions(assumesRemote: true))
+        #expect(try pair.a.store.state(of: .note()) == .pending(.delete))
+        pair.a.remote.isOffline = false
+        await pair.a.store.sync()
+      } else {
+        try await pair.a.store.delete(.note(), options: .saving(.networkThenCache))
+      }
+      #expect(try await pair.world.serverRecords().isEmpty)
+      #expect(try await pair.isEven())
+      try await pair.a.store.delete(.note("nobody"), options: .saving(.networkThenCache))
+      #expect(try pair.a.store.outbox().isEmpty)
+    }
+  }
+
+  // MARK: coordination of reads
+
+  /// Promises: N-27, N-28, S-17
+  @Test(
+    "A read syncs its container and answers from here; without a server it answers from here all the same")
+  func reads() async throws {
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
+    try pair.a.insert("T2", "unsent")
+    try await pair.otherDeviceSets("news")
+    let found = try await pair.a.store.fetch(Query<Note>().order(Ordering("id")))
+    #expect(found.values.map(\.title) == ["news", "unsent"])
+    #expect(found.origin == .network)
+    #expect(try !pair.a.isPending("T2"))
+    pair.a.remote.isOffline = true
+    let offline = try await pair.a.store.fetch(Query<Note>())
+    #expect(offline.values.count == 2 && offline.origin == .cache && offline.isComplete)
+    let fresh = try pair.world.addDevice("fresh", schema: .notes, configuration: .ntiBridge)
+    fresh.remote.isOffline = true
+    let never = try await fresh.store.fetch(Query<Note>())
+    #expect(never.values.isEmpty && never.origin == .cache && !never.isComplete && never.age == nil)
+  }
+
+  /// Promises: N-28
+  @Test("A read whose sync takes too long answers from here, and the sync goes on")
+  func slowRead() async throws {
+    let clock = VirtualClock()
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) {
+      $0.readTimeout = .seconds(3)
+      $0.sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+    }
+    try await pair.otherDeviceSets("news")
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let store = pair.a.store
+    let read = Task { try await store.fetch(Query<Note>()) }
+    await latch.reached()
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(3))
+    let found = try await read.value
+    #expect(found.values.map(\.title) == ["start"] && found.origin == .cache)
+    latch.open()
+    try await until { try pair.a.title() == "news" }
+  }
+
+  // MARK: coordination of writes
+
+  /// Promises: N-31, N-34, N-35, C-3, C-21
+  @Test("A write is durable here before it is sent; the server's record then replaces it")
+  func writes() async throws {
+    var type = Note.schema
+    type.fields.append(FieldSchema("link", .text, default: "expanded"))
+    let pair = try await Pair.preset(.ntiBridge, rules: AuthorityRules(schema: Schema(types: [type])))
+    #expect(SyncConfiguration.ntiBridge.savePolicy == .cacheThenNetwork)
+    pair.a.remote.isOffline = true
+    let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
+    #expect(receipt.state == .pending)
+    try pair.a.restart()
+    #expect(try pair.a.title() == "mine" && pair.a.isPending())
+    pair.a.remote.isOffline = false
+    #expect(try await pair.a.store.receipt(for: .note()).outcome() == .accepted(version: "1"))
+    #expect(try pair.a.record("Note", "T1")?.unknownFields?.contains("expanded") == true)
+  }
+
+  /// Promises: N-32, C-23
+  @Test("When the local storage fails the write fails, or is tried on the server, as configured")
+  func localFailure() async throws {
+    for policy in LocalFailurePolicy.allCases {
+      let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"]) { $0.localFailure = policy }
+      let store = pair.a.store
+      try store.store.close()
+      if policy == .throwError {
+        await #expect(throws: StoreError.self) { try await store.save(Note(id: "T3", "lost")) }
+        #expect(try await pair.server("T3") == nil)
+        continue
+      }
+      let receipt = try await store.save(Note(id: "T3", "mine"))
+      #expect(!receipt.isStoredHere)
+      try await store.save(Record("Note", id: "T1", ["title": "changed"]))
+      try await store.delete(.note("T2"))
+      try await store.delete(.note("nobody"))
+      #expect(try await pair.serverTitle("T3") == "mine")
+      #expect(try await pair.serverTitle("T1") == "changed")
+      #expect(try await pair.server("T2") == nil)
+    }
+  }
+
+  /// Promises: N-33, C-2
+  @Test(
+    "Success, unavailability and refusal by the server are three outcomes; an unknown one is asked about again"
+  )
+  func outcomes() async throws {
+    let pair = try await Pair.preset(.ntiBridge, rules: .withoutNotes)
+    let online = RequestOptions.saving(.networkThenCache)
+    #expect(
+      try await pair.a.store.save(Note(id: "T1", "x"), options: online).state == .accepted(version: "1"))
+    let refused = await #expect(throws: SyncError.self) {
+      try await pair.a.store.save(Note(id: "T2", "x", note: "refused"), options: online)
+    }
+    #expect(refused?.code == .rejected)
+    for status in [401, 429, 500] {
+      pair.a.remote.setScript { .status(status, retryAfter: nil) }
+      try pair.a.insert("S\(status)", "kept")
+      #expect(await pair.a.store.sync().skipped != nil)
+      #expect(try pair.a.title("S\(status)") == "kept" && pair.a.isPending("S\(status)"))
+    }
+    pair.a.loseNextAnswer()
+    #expect(try await pair.a.store.save(Note(id: "T4", "x"), options: online).state == .pending)
+    #expect(try pair.a.store.outbox().contains { $0.record == .note("T4") && $0.operationID != nil })
+    pair.a.remote.setScript { .none }
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 5)
+  }
+
+  /// Promises: N-36
+  @Test("What was written offline is sent at the next start of the app, also by a newer version of it")
+  func nextStart() async throws {
+    var newer = Note.schema
+    newer.fields.append(FieldSchema("mood", .text, default: "calm"))
+    let pair = try await Pair.preset(.ntiBridge)
+    pair.a.remote.isOffline = true
+    try await pair.a.store.save(Note(id: "T1", "offline"))
+    try pair.a.restart(schema: Schema(version: 2, types: [newer]))
+    pair.a.remote.isOffline = false
+    let loop = Task { [store = pair.a.store] in await store.run(clock: VirtualClock()) }
+    try await until { try !pair.a.isPending() }
+    #expect(try await pair.server("T1")?["mood"] == "calm")
+    loop.cancel()
+    await loop.value
+  }
+}

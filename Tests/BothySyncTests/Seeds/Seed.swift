@@ -1,0 +1,56 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+
+/// What the tests that read as the older systems did have in common.
+extension Pair {
+  /// Two devices with one of the presets, and waits that a test replays.
+  static func preset(
+    _ preset: SyncConfiguration, sharing ids: [String] = [], rules: AuthorityRules = AuthorityRules(),
+    schema: Schema = .notes, _ change: (inout SyncConfiguration) -> Void = { _ in }
+  ) async throws -> Pair {
+    let pair = try Pair(schema: schema, rules: rules) { configuration in
+      let quiet = configuration
+      configuration = preset
+      configuration.backoff = quiet.backoff
+      change(&configuration)
+    }
+    guard !ids.isEmpty else { return pair }
+    for id in ids { try pair.b.insert(id, "start") }
+    await pair.b.store.sync(.both)
+    await pair.a.store.sync(.both)
+    pair.a.remote.forgetRequests()
+    pair.b.remote.forgetRequests()
+    return pair
+  }
+
+  /// B's edit of a title, brought to the server.
+  func otherDeviceSets(_ title: String, _ id: String = "T1") async throws {
+    await b.store.sync(.both)
+    try b.retitle(id, title)
+    await b.store.sync(.both)
+  }
+}
+
+extension RequestOptions {
+  static func reading(_ policy: FetchPolicy) -> RequestOptions { RequestOptions(fetchPolicy: policy) }
+  static func saving(_ policy: SavePolicy) -> RequestOptions { RequestOptions(savePolicy: policy) }
+}
+
+extension SimulatedDevice {
+  /// The titles that a read by the policy gives, in the order of ids; nil reads as configured.
+  func titles(_ policy: FetchPolicy? = nil) async throws -> [String] {
+    let options = RequestOptions(fetchPolicy: policy)
+    return try await store.fetch(Query<Note>().order(Ordering("id")), options: options).values.map(\.title)
+  }
+}
+
+/// Lines that callbacks write, in order.
+final class Journal: Sendable {
+  private let written = Mutex<[String]>([])
+
+  var lines: [String] { written.withLock { $0 } }
+
+  func note(_ line: String) { written.withLock { $0.append(line) } }
+}

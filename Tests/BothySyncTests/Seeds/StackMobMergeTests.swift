@@ -1,0 +1,182 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The caching SDK's guide, its section on merge policies.
+@Suite("The caching SDK: merge policies")
+struct StackMobMergeTests {
+  /// A with one of the policies and the title `mine` unsent; the server has `theirs`, set `earlier` or later.
+  private func conflict(_ policies: MergePolicies, theirsIsLater: Bool = true) async throws -> Pair {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
+      $0.mergePolicies = policies
+      $0.sendsLocalTimes = true
+    }
+    try pair.b.edit { $0.note = "theirs" }
+    if theirsIsLater { try pair.a.retitle("mine") } else { try pair.b.retitle("theirs") }
+    pair.world.time.advance(by: 60_000)
+    if theirsIsLater { try pair.b.retitle("theirs") } else { try pair.a.retitle("mine") }
+    await pair.b.store.sync(.both)
+    return pair
+  }
+
+  /// Promises: S-45, S-55, S-62
+  @Test("There is a conflict if the server's record has changed since it was last told of, by its version")
+  func whatIsAConflict() async throws {
+    let calls = Calls()
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"]) {
+      $0.mergePolicies = MergePolicies(.counting(calls))
+    }
+    try pair.a.retitle("T1", "mine")
+    await pair.a.store.sync()
+    try pair.a.retitle("T1", "mine again")
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    try await pair.otherDeviceSets("same", "T2")
+    try pair.a.retitle("T2", "same")
+    await pair.a.store.sync()
+    #expect(calls.count == 1)
+    try await pair.otherDeviceSets("theirs", "T3")
+    try pair.a.retitle("T3", "mine")
+    await pair.a.store.sync()
+    #expect(calls.count == 2)
+    #expect(try pair.a.title("T3") == "theirs")
+  }
+
+  /// Promises: S-54, S-55, S-58
+  @Test(
+    "By default the server wins if it has changed: the cache gets its record, the lost one is in the report")
+  func serverModifiedWins() async throws {
+    #expect(SyncConfiguration.stackMob.mergePolicies.default.name == "serverModifiedWins")
+    let pair = try await conflict(SyncConfiguration.stackMob.mergePolicies)
+    let report = await pair.a.store.sync()
+    #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
+    #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine"])
+    #expect(try pair.a.title() == "theirs")
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: S-53, S-56, C-22
+  @Test("Where the client wins its record replaces the server's, or its changed fields alone, as asked")
+  func clientWins() async throws {
+    for granularity in MergePolicy.Granularity.allCases {
+      let pair = try await conflict(MergePolicies(.clientWins(granularity)))
+      let report = await pair.a.store.sync()
+      #expect(report.synced.last == SyncedRecord(record: .note(), action: .updatedOnServer))
+      #expect(try await pair.serverTitle() == "mine")
+      #expect(try await pair.server("T1")?["note"] == (granularity == .record ? nil : "theirs"))
+      #expect(try await pair.isEven())
+    }
+  }
+
+  /// Promises: S-57
+  @Test(
+    "The later edit wins, a tie is the server's, and an edit against an unknown deletion is as configured")
+  func lastModifiedWins() async throws {
+    for theirsIsLater in [true, false] {
+      let pair = try await conflict(MergePolicies(.lastModifiedWins), theirsIsLater: theirsIsLater)
+      await pair.a.store.sync()
+      #expect(try await pair.serverTitle() == (theirsIsLater ? "theirs" : "mine"))
+      #expect(try await pair.isEven())
+    }
+    let tie = try await Pair.preset(.stackMob, sharing: ["T1"]) {
+      $0.mergePolicies = MergePolicies(.lastModifiedWins)
+      $0.sendsLocalTimes = true
+    }
+    try tie.b.retitle("theirs")
+    try tie.a.retitle("mine")
+    await tie.b.store.sync(.both)
+    await tie.a.store.sync()
+    #expect(try await tie.serverTitle() == "theirs")
+    for side in MergeSide.allCases {
+      let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
+        $0.mergePolicies = MergePolicies(.lastModifiedWins(missingServerRecord: side))
+      }
+      try pair.b.remove()
+      await pair.b.store.sync(.both)
+      try await pair.world.ledger.compact(space: "test", upTo: 100)
+      try pair.a.retitle("mine")
+      await pair.a.store.sync()
+      #expect(try await pair.serverTitle() == (side == .client ? "mine" : nil))
+    }
+  }
+
+  /// Promises: S-59
+  @Test("Policies by operation and by type: the most specific one decides")
+  func byOperation() async throws {
+    var policies = MergePolicies(.serverModifiedWins, updates: .clientWins, deletes: .clientWins)
+    #expect(policies.policy(for: .insert, type: "Note").name == "serverModifiedWins")
+    #expect(policies.policy(for: .update, type: "Note").name == "clientWins")
+    policies.types["Note"] = MergePolicies.PerType(.lastModifiedWins, deletes: .fieldMerge)
+    #expect(policies.policy(for: .update, type: "Note").name == "lastModifiedWins")
+    #expect(policies.policy(for: .delete, type: "Note").name == "fieldMerge")
+    #expect(policies.policy(for: .delete, type: "Other").name == "clientWins")
+    let pair = try await conflict(MergePolicies(.serverModifiedWins, updates: .clientWins))
+    try pair.a.insert("T2", "mine")
+    try pair.b.insert("T2", "theirs")
+    await pair.b.store.sync(.both)
+    await pair.a.store.sync()
+    #expect(try await pair.serverTitle("T1") == "mine")
+    #expect(try await pair.serverTitle("T2") == "theirs")
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: S-46, S-60, S-61
+  @Test("A policy of the app's sees the client, the server and the base, and names a side by the old numbers")
+  func custom() async throws {
+    #expect(MergeSide.client.rawValue == 0 && MergeSide.server.rawValue == 1)
+    let seen = Journal()
+    let serverModifiedWins = MergePolicy.choosing { client, server, base in
+      seen.note(
+        "\(client?["title"]?.stringValue ?? "-") \(server?["title"]?.stringValue ?? "-") "
+          + "\(base?["title"]?.stringValue ?? "-")")
+      return server == base ? .client : .server
+    }
+    let pair = try await conflict(MergePolicies(serverModifiedWins))
+    await pair.a.store.sync()
+    #expect(seen.lines == ["mine theirs start"])
+    #expect(try pair.a.title() == "theirs")
+    let merging = MergePolicy.custom { context in
+      var fields = context.serverFields ?? [:]
+      fields["title"] = "both"
+      return .merged(fields)
+    }
+    let merged = try await conflict(MergePolicies(merging))
+    await merged.a.store.sync()
+    #expect(try await merged.server("T1") == ["title": "both", "note": "theirs", "score": 0])
+    #expect(try await merged.isEven())
+  }
+
+  /// Promises: S-60
+  @Test(
+    "For a deletion the policy sees no client record but the one that was deleted and when; nil stands for none"
+  )
+  func customDeletion() async throws {
+    let seen = Journal()
+    let policy = MergePolicy.custom { context in
+      seen.note("\(context.client == nil) \(context.deleted?["title"]?.stringValue ?? "-") \(context.edited)")
+      return .server
+    }
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.mergePolicies = MergePolicies(policy) }
+    try pair.a.remove()
+    let deleted = pair.world.time.now
+    pair.world.time.advance(by: 1000)
+    try await pair.otherDeviceSets("theirs")
+    await pair.a.store.sync()
+    #expect(seen.lines == ["true start \(deleted)"])
+    #expect(try pair.a.title() == "theirs")
+  }
+
+  /// Promises: S-2, S-60
+  @Test("A policy that throws leaves the record unsent and reported, and the others are synced")
+  func throwing() async throws {
+    struct Unsure: Error {}
+    let pair = try await conflict(MergePolicies(.choosing { _, _, _ in throw Unsure() }))
+    try pair.a.insert("T2", "fine")
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.record) == [.note()])
+    #expect(report.synced.map(\.record) == [.note("T2")])
+    #expect(try pair.a.title() == "mine" && pair.a.isPending())
+  }
+}

@@ -1,0 +1,294 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The caching SDK's guide, its sections on the cache and on fetching.
+@Suite("The caching SDK: the cache and fetching")
+struct StackMobReadingTests {
+  // MARK: how the cache works
+
+  /// Promises: S-4, S-5, S-82
+  @Test("Records that one request brought answer any number of later queries without the network")
+  func subsets() async throws {
+    let pair = try await Pair.preset(.stackMob)
+    for number in 0..<6 { try pair.b.insert("T\(number)", number.isMultiple(of: 2) ? "even" : "odd") }
+    await pair.b.store.sync(.both)
+    #expect(try await pair.a.store.fetch(Query<Note>()).values.count == 6)
+    pair.a.remote.forgetRequests()
+    let even = try await pair.a.store.fetch(
+      Query<Note>().where { $0.title == "even" }, options: .reading(.cacheOnly))
+    #expect(even.values.map(\.id) == ["T0", "T2", "T4"])
+    #expect(even.isComplete && even.age == .zero)
+    let first = Query<Note>().order(Ordering("id")).limit(2)
+    #expect(try await pair.a.store.fetch(first, options: .reading(.cacheOnly)).values.count == 2)
+    #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
+  }
+
+  /// Promises: S-4, S-82
+  @Test("What was asked for in part is not taken for all there is")
+  func partly() async throws {
+    let pair = try await Pair.preset(.stackMob)
+    try pair.b.insert("T1", "one")
+    try pair.b.insert("T2", "two")
+    await pair.b.store.sync(.both)
+    let one = Query<Note>().where { $0.title == "one" }
+    _ = try await pair.a.store.fetch(one)
+    pair.world.time.advance(by: 5000)
+    let again = try await pair.a.store.fetch(one, options: .reading(.cacheOnly))
+    #expect(again.isComplete && again.age == .seconds(5))
+    let all = try await pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly))
+    #expect(!all.isComplete && all.age == nil)
+    _ = try await pair.a.store.fetch(Query<Note>().limit(1))
+    #expect(try await !pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly)).isComplete)
+    try pair.a.store.purge(type: "Note")
+    #expect(try await !pair.a.store.fetch(one, options: .reading(.cacheOnly)).isComplete)
+  }
+
+  /// Promises: S-6
+  @Test("A type needs no date fields to be saved offline and synced")
+  func noDates() async throws {
+    let plain = Schema(types: [TypeSchema("Plain", fields: [FieldSchema("name", .text)])])
+    let pair = try await Pair.preset(.stackMob, schema: plain)
+    pair.a.remote.isOffline = true
+    try await pair.a.store.save(Record("Plain", id: "P1", ["name": "x"]))
+    pair.a.remote.isOffline = false
+    #expect(await pair.a.store.sync().pushed == 1)
+    let record = try await pair.world.serverRecords()[RecordID(type: "Plain", id: "P1")]
+    #expect(record?.modified == pair.world.time.now)
+    #expect(try record?.fields.members() == ["name": "x"])
+  }
+
+  // MARK: turning the cache on and off
+
+  /// Promises: S-9, S-37
+  @Test("Without a cache every read and save goes to the network, and nothing stays here")
+  func disabled() async throws {
+    let pair = try await Pair.preset(.stackMob) { $0.cache = .disabled }
+    try await pair.a.store.save(Note(id: "T1", "mine"))
+    #expect(try await pair.serverTitle() == "mine")
+    #expect(try await pair.a.titles() == ["mine"])
+    try await pair.a.store.save(Note(id: "T1", "again"))
+    #expect(try await pair.serverTitle() == "again")
+    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outbox().isEmpty)
+    let reading = await #expect(throws: SyncError.self) { try await pair.a.titles(.cacheOnly) }
+    #expect(reading?.code == .cacheDisabled)
+    let saving = await #expect(throws: SyncError.self) {
+      try await pair.a.store.save(Note(id: "T2", "x"), options: .saving(.cacheOnly))
+    }
+    #expect(saving?.code == .cacheDisabled)
+    for policy in [FetchPolicy.networkOnly, .networkElseCache, .syncThenCache] {
+      pair.a.remote.isOffline = true
+      let error = await #expect(throws: SyncError.self) { try await pair.a.titles(policy) }
+      #expect(error?.code == .unreachable)
+      pair.a.remote.isOffline = false
+    }
+    pair.a.remote.isOffline = true
+    await #expect(throws: SyncError.self) { try await pair.a.store.save(Note(id: "T3", "lost")) }
+    pair.a.remote.isOffline = false
+    try await pair.a.store.delete(.note())
+    #expect(try await pair.world.serverRecords().isEmpty)
+    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outbox().isEmpty)
+  }
+
+  // MARK: fetching into the cache
+
+  /// Promises: S-10, C-9
+  @Test(
+    "After a fetch the cache holds for the query what the server has, and what is gone there is gone here")
+  func replaced() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
+    try pair.b.retitle("T1", "new")
+    try pair.b.remove("T2")
+    try pair.b.insert("T4", "start")
+    await pair.b.store.sync(.both)
+    try pair.a.retitle("T3", "unsent")
+    #expect(try await pair.a.titles() == ["new", "unsent", "start"])
+    #expect(try await pair.a.titles(.cacheOnly) == ["new", "unsent", "start"])
+    #expect(try pair.a.isPending("T3"))
+  }
+
+  /// Promises: S-10
+  @Test("An answer that was overtaken by a newer change does not bring the old state back")
+  func overtaken() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    let old = try #require(try await pair.world.serverRecords()[.note()])
+    try await pair.otherDeviceSets("new")
+    await pair.a.store.sync(.both)
+    #expect(try await pair.a.store.receive([old]) == 0)
+    #expect(try pair.a.title() == "new")
+  }
+
+  /// Promises: S-11
+  @Test(
+    "Results are values: what changes in the cache later does not change them, and reading them costs nothing"
+  )
+  func values() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    let found = try await pair.a.store.fetch(Query<Note>())
+    pair.a.remote.forgetRequests()
+    try await pair.otherDeviceSets("new")
+    await pair.a.store.sync(.both)
+    pair.a.remote.isOffline = true
+    #expect(found.values.map(\.title) == ["start"])
+    #expect(try await pair.a.titles(.cacheOnly) == ["new"])
+    #expect(pair.a.remote.reads == 0)
+  }
+
+  // MARK: fetch policies
+
+  /// Promises: S-14, S-15, S-19
+  @Test("The default is network only: the server answers, its answer is cached, and offline the fetch fails")
+  func networkOnly() async throws {
+    #expect(SyncConfiguration.stackMob.fetchPolicy == .networkOnly)
+    #expect(SyncConfiguration().fetchPolicy == .networkElseCache)
+    let pair = try await Pair.preset(.stackMob)
+    try pair.b.insert("T1", "one")
+    await pair.b.store.sync(.both)
+    #expect(try await pair.a.titles() == ["one"])
+    #expect(try await pair.a.titles(.cacheOnly) == ["one"])
+    pair.a.remote.isOffline = true
+    let error = await #expect(throws: SyncError.self) { try await pair.a.titles() }
+    #expect(error?.code == .unreachable)
+  }
+
+  /// Promises: S-16, S-17, S-18
+  @Test("The other three policies: network else cache, cache only, cache else network")
+  func policies() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    try await pair.otherDeviceSets("new")
+    #expect(try await pair.a.titles(.cacheElseNetwork) == ["start"])
+    #expect(try await pair.a.titles(.cacheOnly) == ["start"])
+    #expect(pair.a.remote.reads == 0)
+    #expect(try await pair.a.titles(.networkElseCache) == ["new"])
+    pair.a.remote.isOffline = true
+    #expect(try await pair.a.titles(.networkElseCache) == ["new"])
+    try pair.a.store.purge(type: "Note")
+    #expect(try await pair.a.titles(.cacheOnly).isEmpty)
+    await #expect(throws: SyncError.self) { try await pair.a.titles(.cacheElseNetwork) }
+    pair.a.remote.isOffline = false
+    #expect(try await pair.a.titles(.cacheElseNetwork) == ["new"])
+  }
+
+  /// Promises: S-18
+  @Test("An empty answer that is known to be complete need not be asked for again, on request")
+  func knownEmpty() async throws {
+    for trusts in [false, true] {
+      let pair = try await Pair.preset(.stackMob) { $0.trustsCompleteness = trusts }
+      #expect(try await pair.a.titles(.networkOnly).isEmpty)
+      pair.a.remote.forgetRequests()
+      #expect(try await pair.a.titles(.cacheElseNetwork).isEmpty)
+      #expect(pair.a.remote.reads == (trusts ? 0 : 1))
+      let count = try await pair.a.store.count(RecordQuery("Note"), options: .reading(.cacheElseNetwork))
+      #expect(count == 0)
+      #expect(pair.a.remote.reads == (trusts ? 0 : 2))
+    }
+  }
+
+  /// Promises: X-10
+  @Test(
+    "A condition that only the server knows is answered by it; the cache has an error, or nothing, as asked")
+  func serverOnlyConditions() async throws {
+    var newer = Note.schema
+    newer.fields.append(FieldSchema("mood", .text, optional: true))
+    for unevaluable in UnevaluablePolicy.allCases {
+      let world = try SimulatedWorld(rules: AuthorityRules(schema: Schema(types: [newer])))
+      let new = try world.addDevice("new", schema: Schema(types: [newer]))
+      for (id, mood) in [("T1", "good"), ("T2", "bad")] {
+        try new.put(Record("Note", id: id, ["title": "x", "score": 0, "mood": .text(mood)]))
+      }
+      await new.store.sync()
+      var configuration = SyncConfiguration.stackMob
+      configuration.unevaluable = unevaluable
+      let old = try world.addDevice("old", schema: .notes, configuration: configuration)
+      let good = Predicate.compare(field: "mood", .equal, "good")
+      let query = Query<Note>(RecordQuery("Note", where: good && .compare(field: "title", .equal, "x")))
+      #expect(try await old.store.fetch(query).values.map(\.id) == ["T1"])
+      #expect(try old.noteIDs() == ["T1"])
+      #expect(try await old.store.count(query.recordQuery) == 1)
+      func cached() async throws -> [Note] {
+        try await old.store.fetch(query, options: .reading(.cacheOnly)).values
+      }
+      if unevaluable == .empty {
+        #expect(try await cached().isEmpty)
+      } else {
+        let error = await #expect(throws: SyncError.self) { try await cached() }
+        #expect(error?.code == .notLocallyEvaluable)
+      }
+      #expect(try old.noteIDs() == ["T1"])
+    }
+  }
+
+  /// Promises: X-10
+  @Test("Geo conditions are evaluated here too, also inside others, with the server's answer")
+  func geo() async throws {
+    let places = Schema(types: [TypeSchema("Place", fields: [FieldSchema("at", .coordinate)])])
+    let pair = try await Pair.preset(.stackMob, schema: places)
+    for (id, latitude) in [("near", 59.91), ("far", 61.0)] {
+      try pair.b.put(
+        Record("Place", id: id, ["at": .coordinate(Coordinate(latitude: latitude, longitude: 10.75))]))
+    }
+    await pair.b.store.sync(.both)
+    let oslo = Predicate.near(field: "at", centre: Coordinate(latitude: 59.9, longitude: 10.75), metres: 5000)
+    let query = RecordQuery("Place", where: .or([oslo, .none]))
+    #expect(try await pair.a.store.fetch(query).values.map(\.id) == ["near"])
+    #expect(try await pair.a.store.fetch(query, options: .reading(.cacheOnly)).values.map(\.id) == ["near"])
+  }
+
+  // MARK: per request
+
+  /// Promises: S-30, X-7, S-20, S-2
+  @Test("One request may have its own policy; the next has the store's again")
+  func perRequest() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.fetchPolicy = .cacheOnly }
+    try await pair.otherDeviceSets("new")
+    #expect(try await pair.a.titles() == ["start"])
+    #expect(try await pair.a.titles(.networkOnly) == ["new"])
+    pair.a.remote.forgetRequests()
+    #expect(try await pair.a.titles() == ["new"])
+    #expect(pair.a.remote.reads == 0)
+  }
+
+  /// Promises: S-31
+  @Test("What changed since the last launch comes by the server's order, deletions too, unsent edits staying")
+  func sinceLastLaunch() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
+    let launch = try await pair.a.store.refresh().token
+    pair.world.time.advance(by: -3_600_000)
+    try pair.b.retitle("T1", "new")
+    try pair.b.remove("T2")
+    try pair.b.retitle("T3", "theirs")
+    await pair.b.store.sync(.both)
+    try pair.a.retitle("T3", "mine")
+    let news = try await pair.a.store.refresh(since: launch)
+    #expect(Set(news.changed) == [.note("T1"), .note("T3")])
+    #expect(news.removed == [.note("T2")])
+    #expect(!news.startedOver)
+    #expect(try await pair.a.titles(.cacheOnly) == ["new", "mine"])
+    #expect(try pair.a.isPending("T3"))
+    let nothing = try await pair.a.store.refresh(since: news.token)
+    #expect(nothing.changed.isEmpty && nothing.removed.isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: S-12, S-13, S-81
+  @Test("What a record refers to is loaded when asked for; offline and unknown it is an error that names it")
+  func related() async throws {
+    let pair = try await Pair.preset(.stackMob, schema: .family)
+    try pair.b.put(.parent("P1"))
+    try pair.b.put(.child("C1", of: "P1"))
+    await pair.b.store.sync(.both)
+    let child = try await pair.a.store.fetch(RecordQuery("Child")).values
+    #expect(child.map { $0["parent"] } == ["P1"])
+    let parent = RecordID(type: "Parent", id: "P1")
+    pair.a.remote.isOffline = true
+    let error = await #expect(throws: SyncError.self) {
+      try await pair.a.store.resolve([parent], options: .reading(.networkElseCache))
+    }
+    #expect(error?.code == .relatedRecordUnavailable && error?.record == parent)
+    #expect(
+      try await pair.a.store.fetch(RecordQuery("Child"), options: .reading(.cacheOnly)).values.count == 1)
+    pair.a.remote.isOffline = false
+    #expect(try await pair.a.store.resolve([parent]).map(\.id) == ["P1"])
+  }
+}

@@ -1,0 +1,216 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The caching SDK's guide, its section on syncing with the server.
+@Suite("The caching SDK: syncing")
+struct StackMobSyncTests {
+  // MARK: when
+
+  /// Promises: C-12, S-41, C-11, X-2
+  @Test(
+    "A sync runs only when asked for, and each call reports: offline, with nothing to do, and again later")
+  func byHand() async throws {
+    #expect(SyncConfiguration.stackMob.triggers.isEmpty)
+    #expect(!SyncTriggers.default.isEmpty)
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    pair.a.remote.isOffline = true
+    try await pair.a.store.save(Note(id: "T2", "offline"))
+    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    pair.a.remote.isOffline = false
+    let loop = Task { [store = pair.a.store] in await store.run(clock: VirtualClock()) }
+    try await until { pair.a.store.status.phase == .idle }
+    #expect(try pair.a.isPending("T2"))
+    loop.cancel()
+    await loop.value
+    #expect(await pair.a.store.sync().pushed == 1)
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil && report.synced.isEmpty)
+  }
+
+  // MARK: how it works
+
+  /// Promises: S-51, C-8
+  @Test("Only what was changed here is exchanged; a sync both ways brings the rest")
+  func pushOnly() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
+    try await pair.otherDeviceSets("theirs", "T2")
+    try pair.a.retitle("mine")
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 1 && report.pulled == 0)
+    #expect(pair.a.remote.requests.allSatisfy { $0.pulls.isEmpty })
+    #expect(try pair.a.title("T2") == "start")
+    await pair.a.store.sync(.pull)
+    #expect(try pair.a.title("T2") == "theirs")
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: S-43, S-44, S-47
+  @Test("Changes travel in one request with no reading before it; one whose record is missing is no obstacle")
+  func batch() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
+    try pair.a.insert("T9", "new")
+    for id in ["T1", "T2"] { try pair.a.retitle(id, "b") }
+    try pair.a.remove("T3")
+    try pair.a.change { try PreparedStatement("DELETE FROM Note WHERE _id = 'T2'", in: $0.database).run() }
+    let report = await pair.a.store.sync()
+    #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
+    #expect(report.synced.map(\.record.id) == ["T9", "T1", "T3"])
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title("T2") == "start")
+  }
+
+  /// Promises: S-52, S-63, S-64, S-65, C-20, N-53
+  @Test(
+    "Inserts, then updates, then deletions; the report lists them so, each by its id and with the old numbers"
+  )
+  func phases() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3", "T4"])
+    try pair.a.remove("T1")
+    try pair.a.retitle("T2", "b")
+    try pair.a.insert("T0", "new")
+    try pair.b.remove("T3")
+    try pair.b.remove("T4")
+    await pair.b.store.sync(.both)
+    try pair.a.retitle("T3", "lost")
+    try pair.a.remove("T4")
+    let report = await pair.a.store.sync()
+    #expect(
+      report.synced == [
+        SyncedRecord(record: .note("T0"), action: .insertedOnServer),
+        SyncedRecord(record: .note("T2"), action: .updatedOnServer),
+        SyncedRecord(record: .note("T3"), action: .removedFromCache),
+        SyncedRecord(record: .note("T1"), action: .deletedFromServer),
+        SyncedRecord(record: .note("T4"), action: .alreadyDeleted),
+      ])
+    #expect(SyncedRecord.Action.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5])
+    #expect(
+      report.syncedObjects == [
+        SyncedObject(objectID: .note("T0"), actionTaken: .insertedOnServer),
+        SyncedObject(objectID: .note("T2"), actionTaken: .updatedOnServer),
+        SyncedObject(objectID: .note("T3"), actionTaken: .updatedCache),
+        SyncedObject(objectID: .note("T1"), actionTaken: .deletedFromServer),
+      ])
+  }
+
+  /// Promises: S-49, N-54
+  @Test(
+    "A sync beside the app leaves reads and saves alone, and one that is cancelled has done whole batches only"
+  )
+  func cancelled() async throws {
+    let pair = try await Pair.preset(.stackMob) { $0.batchSize = 2 }
+    for number in 0..<6 { try pair.a.insert("T\(number)", "x") }
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 2 { await latch.pass() }
+    }
+    let store = pair.a.store
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    try pair.a.insert("T9", "meanwhile")
+    #expect(try await pair.a.titles(.cacheOnly).count == 7)
+    sync.cancel()
+    latch.open()
+    let report = await sync.value
+    #expect(report.skipped == .cancelled)
+    let server = try await pair.world.serverRecords().count
+    #expect(server == 2 || server == 4)
+    #expect(try pair.a.store.pendingCounts().insert == 7 - report.pushed)
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 7)
+  }
+
+  /// Promises: S-50, S-1
+  @Test("Work done offline on two devices is on the server and both devices after they have synced")
+  func agreement() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
+    for device in [pair.a, pair.b] { device.remote.isOffline = true }
+    try await pair.a.store.save(Note(id: "A", "a"))
+    try await pair.b.store.save(Note(id: "B", "b"))
+    try await pair.a.store.delete(.note("T1"))
+    try await pair.b.store.save(Note(id: "T2", "edited"))
+    for device in [pair.a, pair.b] { device.remote.isOffline = false }
+    #expect(try await pair.isEven())
+    #expect(try await Set(pair.world.serverRecords().keys.map(\.id)) == ["A", "B", "T2"])
+  }
+
+  // MARK: when it is done
+
+  /// Promises: S-48, S-66, X-1, S-32
+  @Test("The callbacks for failures come first, by operation, then the completion, each where it belongs")
+  @MainActor
+  func callbacks() async throws {
+    var type = Note.schema
+    type.fields.removeAll { $0.name == "note" }
+    type.permissions = Permissions(delete: .nobody)
+    let pair = try await Pair.preset(
+      .stackMob, sharing: ["T1", "T2", "T3"], rules: AuthorityRules(schema: Schema(types: [type])))
+    try pair.a.insert("T8", "new")
+    try pair.a.insert("T9", "new", note: "refused")
+    try pair.a.edit("T1") { $0.note = "refused" }
+    try pair.a.remove("T2")
+    try pair.a.retitle("T3", "b")
+    var lines: [String] = []
+    let callbacks = SyncCallbacks(
+      failedInserts: { @MainActor failures in lines.append("inserts \(failures.map(\.record.id))") },
+      failedUpdates: { @MainActor failures in lines.append("updates \(failures.map(\.record.id))") },
+      failedDeletes: { @MainActor failures in lines.append("deletes \(failures.map(\.code))") },
+      completion: { @MainActor objects in lines.append("completed \(objects.map(\.objectID.id))") })
+    await pair.a.store.sync(telling: callbacks)
+    #expect(
+      lines == [
+        "inserts [\"T9\"]", "updates [\"T1\"]", "deletes [\"forbidden\"]", "completed [\"T8\", \"T3\"]",
+      ])
+    lines = []
+    pair.a.remote.isOffline = true
+    await pair.a.store.sync(telling: callbacks)
+    #expect(lines == ["completed []"])
+  }
+
+  /// Promises: S-68
+  @Test("What failed is still unsent, and the report that says why can be written down and read again")
+  func failures() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"], rules: .withoutNotes)
+    try pair.a.edit { $0.note = "refused" }
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.record) == [.note()])
+    #expect(try pair.a.isPending())
+    try pair.a.restart()
+    #expect(try pair.a.isPending())
+    #expect(try pair.a.note()?.note == "refused")
+  }
+
+  /// Promises: S-73
+  @Test("Whether a sync is running can be asked and followed, and is false before the completion is told")
+  func inProgress() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    let store = pair.a.store
+    let journal = Journal()
+    pair.a.remote.setBeforeSending { _ in journal.note("sending \(store.status.isSyncing)") }
+    try pair.a.retitle("b")
+    await store.sync(
+      telling: SyncCallbacks(completion: { _ in journal.note("completed \(store.status.isSyncing)") }))
+    #expect(journal.lines == ["sending true", "completed false"])
+    pair.a.remote.setBeforeSending { _ in }
+    pair.a.remote.setScript { .status(500, retryAfter: nil) }
+    try pair.a.retitle("c")
+    await store.sync()
+    #expect(!store.status.isSyncing)
+  }
+
+  /// Promises: S-86
+  @Test("After an error inside the server the change is unsent, and the next sync sends it")
+  func serverError() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    try pair.a.retitle("b")
+    pair.a.remote.setScript { .status(500, retryAfter: nil) }
+    #expect(await pair.a.store.sync().skipped?.name == "serverError")
+    #expect(try pair.a.isPending())
+    pair.a.remote.setScript { .none }
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.serverTitle() == "b")
+  }
+}

@@ -1,0 +1,130 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// What records hold: times, defaults, cleared fields, fields that one side does not know.
+@Suite("What records hold")
+struct PayloadStories {
+  private static let everything = Schema(types: [
+    TypeSchema(
+      "Thing",
+      fields: [
+        FieldSchema("name", .text), FieldSchema("text", .text, optional: true),
+        FieldSchema("when", .date, optional: true), FieldSchema("count", .int, optional: true),
+        FieldSchema("size", .double, optional: true), FieldSchema("data", .data, optional: true),
+        FieldSchema("at", .coordinate, optional: true), FieldSchema("json", .json, optional: true),
+        FieldSchema("mood", .text, default: "calm"), FieldSchema("stars", .int, default: 3),
+      ])
+  ])
+
+  private static let id = RecordID(type: "Thing", id: "X")
+
+  /// Promises: H-5, S-62
+  @Test(
+    "H-5: times keep their milliseconds over JSON, file and restart, before 1970 too, and are no false conflict",
+    arguments: [1_000_457, -1, -1500, -62_135_596_800_000, 253_402_300_799_999, 1_700_000_000_001])
+  func milliseconds(time: Int64) async throws {
+    let calls = Calls()
+    let pair = try Pair(schema: Self.everything, policy: .counting(calls))
+    pair.world.time.advance(by: 457)
+    try pair.b.put(Record("Thing", id: "X", ["name": "x", "when": .date(time)]))
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    #expect(try pair.a.record("Thing", "X")?["when"] == .date(time))
+    try pair.a.change { _ = try $0.update(Self.id, fields: ["name": "mine"]) }
+    try pair.a.restart()
+    await pair.a.store.sync()
+    #expect(calls.count == 0)
+    #expect(pair.a.operations.last?.fields == ["name": "mine"])
+    #expect(try await pair.isEven())
+    #expect(try pair.b.record("Thing", "X")?["when"] == .date(time))
+  }
+
+  /// Promises: H-19
+  @Test("H-19: an app that knows fewer of the fields leaves the others as they are, here and on the server")
+  func projection() async throws {
+    let narrow = Schema(types: [TypeSchema("Thing", fields: [FieldSchema("name", .text)])])
+    let world = try SimulatedWorld()
+    let wide = try world.addDevice("wide", schema: Self.everything)
+    try wide.put(Record("Thing", id: "X", ["name": "x", "text": "kept", "count": 7]))
+    await wide.store.sync()
+    let device = try world.addDevice("narrow", schema: narrow)
+    _ = try await device.store.fetch(RecordQuery("Thing"), options: .reading(.networkOnly))
+    try await device.store.save(Record("Thing", id: "X", ["name": "y"]), options: .saving(.networkThenCache))
+    _ = try await device.store.fetch(RecordQuery("Thing"), options: .reading(.networkOnly))
+    #expect(try device.record("Thing", "X")?.unknownFields?.contains("kept") == true)
+    await wide.store.sync()
+    let found = try wide.record("Thing", "X")
+    #expect(found?["name"] == "y" && found?["text"] == "kept" && found?["count"] == 7)
+  }
+
+  /// Promises: X-13, H-66
+  @Test(
+    "H-66: defaults are filled in at insert, offline and online, and overwrite nothing afterwards",
+    arguments: [SavePolicy.cacheOnly, .networkThenCache])
+  func defaults(policy: SavePolicy) async throws {
+    let pair = try Pair(schema: Self.everything)
+    let options = RequestOptions.saving(policy)
+    try await pair.a.store.save(Record("Thing", id: "X", ["name": "x", "stars": 5]), options: options)
+    let report = await pair.a.store.sync()
+    if policy == .cacheOnly { #expect(report.synced.map(\.action) == [.insertedOnServer]) }
+    #expect(try await pair.server("X", type: "Thing") == ["name": "x", "mood": "calm", "stars": 5])
+    try await pair.a.store.save(Record("Thing", id: "X", ["mood": "wild"]), options: options)
+    try await pair.a.store.save(Record("Thing", id: "X", ["name": "y"]), options: options)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("X", type: "Thing") == ["name": "y", "mood": "wild", "stars": 5])
+    #expect(try pair.b.record("Thing", "X")?["mood"] == "wild")
+  }
+
+  /// Promises: X-14, H-62
+  @Test("A field of any kind that is cleared is cleared on the server and on the other device")
+  func cleared() async throws {
+    let values: [String: FieldValue] = [
+      "text": "t", "when": .date(-5), "count": 7, "size": .double(1.5), "data": .data(Data([0, 255])),
+      "at": .coordinate(Coordinate(latitude: 59.9, longitude: 10.7)), "json": .json("{\"a\":[1]}"),
+    ]
+    let pair = try Pair(schema: Self.everything)
+    try pair.a.put(Record("Thing", id: "X", values.merging(["name": "x"]) { $1 }))
+    #expect(try await pair.isEven())
+    #expect(try pair.b.record("Thing", "X")?["json"] == .json("{\"a\":[1]}"))
+    for (name, online) in zip(values.keys.sorted(), [true, false, true, false, true, false, true]) {
+      let change = Record("Thing", id: "X", [name: .null])
+      try await pair.a.store.save(
+        Record("Thing", id: "X", change.fields), options: .saving(online ? .networkThenCache : .cacheOnly))
+      await pair.a.store.sync()
+      #expect(pair.a.operations.last?.fields == [name: .null])
+    }
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("X", type: "Thing") == ["name": "x", "mood": "calm", "stars": 3])
+    #expect(try pair.b.record("Thing", "X")?.fields.count == 3)
+  }
+
+  /// Promises: S-87
+  @Test("Any fetch policy goes with any save policy, online, offline and in between, and ends in agreement")
+  func combinations() async throws {
+    for fetch in FetchPolicy.allCases {
+      for save in SavePolicy.allCases {
+        let pair = try await Pair.sharing(["T1"]) {
+          $0.fetchPolicy = fetch
+          $0.savePolicy = save
+        }
+        for (step, network) in ["on", "off", "lost answers", "on"].enumerated() {
+          pair.a.remote.isOffline = network == "off"
+          pair.a.remote.setScript { network == "lost answers" ? .lostAnswer : .none }
+          let needsNetwork = network != "on"
+          do { try await pair.a.store.save(Note(id: "N\(step)", network)) } catch let error as SyncError {
+            #expect(needsNetwork && save == .networkOnly && error.code == .unreachable)
+          }
+          do { _ = try await pair.a.store.fetch(Query<Note>()) } catch let error as SyncError {
+            #expect(needsNetwork && fetch == .networkOnly && error.code == .unreachable)
+          }
+        }
+        #expect(try await pair.isEven(), "\(fetch) \(save)")
+        #expect(try await pair.server("N0") != nil)
+        #expect(try await pair.server("N3") != nil)
+      }
+    }
+  }
+}
