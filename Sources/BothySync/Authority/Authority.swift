@@ -40,7 +40,9 @@ public struct Authority: Sendable {
       var response = SyncResponse(serverTime: now)
       var told: Set<Int64> = []
       response.outcomes = try apply(request, principal, now, ledger, told: &told)
-      if let oldest = request.oldestOpen { try ledger.forget(device: request.device, before: oldest) }
+      if let oldest = request.oldestOpen {
+        try ledger.forget(device: request.device, before: oldest, rememberedBefore: now - Self.latest)
+      }
       response.pages = try pages(request, principal, ledger, leavingOut: told)
       return response
     }
@@ -74,6 +76,11 @@ public struct Authority: Sendable {
 
   // MARK: operations
 
+  /// How late a request may arrive after the device has given it up, in milliseconds. A network can hold one back, so
+  /// that it comes when the device has long sent it again, got the answer and gone on: it must be recognised, or it
+  /// would make again what was deleted since.
+  private static let latest: Int64 = 600_000
+
   /// Everything is read before and written after the decisions: three round trips to the ledger whatever the
   /// number of operations.
   private func apply(
@@ -92,7 +99,8 @@ public struct Authority: Sendable {
       }
     }
     try store(batch, in: ledger)
-    try ledger.remember(outcomes.filter { known[$0.operation] == nil && $0.isFinal }, device: request.device)
+    try ledger.remember(
+      outcomes.filter { known[$0.operation] == nil && $0.isFinal }, device: request.device, at: now)
     told.formUnion(batch.written.map(\.position))
     return outcomes
   }

@@ -59,9 +59,11 @@ public protocol LedgerTransaction: LedgerSnapshot {
   /// Stores records at the positions they carry, in place of what was there by the same id, and moves `head`.
   /// Of those that leave a container, the departure is kept.
   func put(_ records: [LedgerRecord]) throws
-  func remember(_ outcomes: [Outcome], device: String) throws
-  /// Forgets the outcomes of a device's operations whose ids sort before `operation`.
-  func forget(device: String, before operation: String) throws
+  /// Remembers outcomes, at the server's time.
+  func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws
+  /// Forgets the outcomes of a device's operations whose ids sort before `operation` and that were remembered before
+  /// `time`; some of very many only at a later call.
+  func forget(device: String, before operation: String, rememberedBefore time: Int64) throws
   func setMembers(_ members: Set<String>, of list: String) throws
   /// Sets the lists that a record is shared with.
   func setLists(_ lists: Set<String>, of record: RecordID) throws

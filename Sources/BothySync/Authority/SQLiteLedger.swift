@@ -103,7 +103,7 @@ public final class SQLiteLedger: Ledger {
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS operation (
           space TEXT NOT NULL, device TEXT NOT NULL, id TEXT NOT NULL, outcome TEXT NOT NULL,
-          PRIMARY KEY (space, device, id)
+          at INTEGER NOT NULL, PRIMARY KEY (space, device, id)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS member (
           space TEXT NOT NULL, principal TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (space, principal, list)

@@ -218,8 +218,9 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     }
   }
 
-  func remember(_ outcomes: [Outcome], device: String) throws {
-    let insert = try PreparedStatement("INSERT OR REPLACE INTO operation VALUES (?, ?, ?, ?)", in: database)
+  func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws {
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO operation VALUES (?, ?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)
     insert.bind(device, at: 2)
     var writer = JSONWriter()
@@ -228,16 +229,22 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       outcome.write(to: &writer)
       insert.bind(outcome.operation, at: 3)
       insert.bind(utf8: writer.bytes, at: 4)
+      insert.bind(time, at: 5)
       try insert.run()
     }
   }
 
-  func forget(device: String, before operation: String) throws {
+  /// Looks at a thousand at a time: more than a request brings, so that what is remembered does not pile up.
+  func forget(device: String, before operation: String, rememberedBefore time: Int64) throws {
     let delete = try PreparedStatement(
-      "DELETE FROM operation WHERE space = ? AND device = ? AND id < ?", in: database)
+      """
+      DELETE FROM operation WHERE space = ?1 AND device = ?2 AND at < ?4 AND id IN (
+        SELECT id FROM operation WHERE space = ?1 AND device = ?2 AND id < ?3 ORDER BY id LIMIT 1000)
+      """, in: database)
     delete.bind(space, at: 1)
     delete.bind(device, at: 2)
     delete.bind(operation, at: 3)
+    delete.bind(time, at: 4)
     try delete.run()
   }
 }

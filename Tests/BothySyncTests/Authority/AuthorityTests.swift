@@ -57,16 +57,38 @@ struct AuthorityTests {
     }
   }
 
-  @Test("Outcomes before the oldest open operation are forgotten, the others are not")
+  @Test("Outcomes before the oldest open operation are forgotten after ten minutes, the others are not")
   func forgetting() async throws {
-    let (authority, ledger) = try authority()
+    let ledger = try SQLiteLedger()
+    let time = VirtualTime()
+    let authority = Authority(ledger: ledger, now: time.reader())
     _ = try await authority.sync(
       space: "s", principal: ann, push([insert("T1", operation: "a"), insert("T2", operation: "b")]))
-    _ = try await authority.sync(space: "s", principal: ann, push([], oldestOpen: "b"))
-    let known = try await ledger.read(space: "s") {
-      try $0.outcomes(device: "d1", operations: ["a", "b"]).keys.sorted()
+    for (wait, remembered) in [(600_000, ["a", "b"]), (1, ["b"])] {
+      time.advance(by: Int64(wait))
+      _ = try await authority.sync(space: "s", principal: ann, push([], oldestOpen: "b"))
+      let known = try await ledger.read(space: "s") {
+        try $0.outcomes(device: "d1", operations: ["a", "b"]).keys.sorted()
+      }
+      #expect(known == remembered)
     }
-    #expect(known == ["b"])
+  }
+
+  /// Promises: Scenario-2
+  @Test("A request that arrives long after the device has gone on makes nothing again that was deleted since")
+  func late() async throws {
+    let (authority, ledger) = try authority()
+    let first = push([insert("T1", operation: "a")])
+    _ = try await authority.sync(space: "s", principal: ann, first)
+    let version = try await ledger.read(space: "s") {
+      try $0.records([.note("T1")])[.note("T1")]?.record.version
+    }
+    let deletion = Operation(id: "b", kind: .delete, record: .note("T1"), base: version)
+    _ = try await authority.sync(space: "s", principal: ann, push([deletion], oldestOpen: "b"))
+    _ = try await authority.sync(space: "s", principal: ann, push([], oldestOpen: "c"))
+    let answer = try await authority.sync(space: "s", principal: ann, first)
+    #expect(answer.outcomes.map { word($0.verdict) } == ["duplicate 1"])
+    #expect(try await authority.count(space: "s", principal: ann, RecordQuery("Note")) == 0)
   }
 
   @Test("Pages hold at most the limit, say whether there is more, and go on by their cursor")

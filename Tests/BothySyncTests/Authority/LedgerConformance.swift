@@ -121,9 +121,16 @@ struct LedgerConformance: Sendable {
         Outcome(operation: $0, .rejected(Rejection(code: $0, message: "no")))
       }
       try await ledger.write(space: "s") { ledger in
-        try ledger.remember(outcomes, device: "d1")
-        try ledger.remember([outcomes[0]], device: "d2")
-        try ledger.forget(device: "d1", before: "b")
+        try ledger.remember(outcomes, device: "d1", at: 1000)
+        try ledger.remember([outcomes[0]], device: "d2", at: 1000)
+        try ledger.forget(device: "d1", before: "c", rememberedBefore: 1000)
+      }
+      let early = try await ledger.read(space: "s") {
+        try $0.outcomes(device: "d1", operations: ["a", "b", "c"]).count
+      }
+      #expect(early == 3, "they are as young as that")
+      try await ledger.write(space: "s") {
+        try $0.forget(device: "d1", before: "b", rememberedBefore: 1001)
       }
       let known = try await ledger.read(space: "s") { ledger in
         try ["d1", "d2", "d3"].map { try ledger.outcomes(device: $0, operations: ["a", "b", "c", "z"]) }
@@ -199,7 +206,7 @@ struct LedgerConformance: Sendable {
     Check("Spaces do not see each other") { ledger in
       try await ledger.write(space: "s") { ledger in
         try ledger.put([entry(1, "a")])
-        try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d")
+        try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: 0)
       }
       let other = try await ledger.write(space: "other") { ledger in
         (
