@@ -92,9 +92,8 @@ struct PartitionScenario {
     if random.chance(30) {
       let value = time + index + 1
       member.last = value
-      var note = try #require(try member.device.note())
-      note.own[index] = value
-      try await member.device.store.save(note)
+      let field = ["a", "b", "c", "d"][index]
+      try await member.device.store.save(Record("Note", id: "T1", [field: .int(Int64(value))]))
     }
   }
 
