@@ -121,7 +121,7 @@ class World:
         with open(self.schema, "w") as file:
             json.dump(SCHEMA, file)
         self.server = Process("server", self.log("server"))
-        self.devices, self.count = [], options.devices
+        self.is_server_down, self.devices, self.count = False, [], options.devices
 
     def log(self, name):
         file = open(os.path.join(self.folder, f"{name}.log"), "ab")
@@ -242,14 +242,14 @@ class World:
         await device.tell("go")
 
     async def _kill_server(self, _, lasts):
-        if self.server.child is None:
-            return
+        if self.is_server_down:
+            return  # down or coming up already
+        self.is_server_down = True
         self.note("server: killed")
-        child, self.server.child = self.server.child, None
-        child.kill()
-        await child.wait()
+        await self.server.kill()
         await asyncio.sleep(lasts / 3)
         await self.start_server()
+        self.is_server_down = False
 
     async def _pause(self, device, lasts):
         process = self.random.choice([device, self.server])
