@@ -108,7 +108,7 @@ public final class SimulatedDevice {
     _ configuration: SyncConfiguration, _ clock: @escaping @Sendable () -> Int64,
     _ failPoints: FailPoints
   ) throws -> SyncedStore {
-    var options = StoreOptions(durability: .normal, processes: .single, readers: 1)
+    var options = StoreOptions(durability: .normal, processes: .single, readers: 16)
     options.onStep = { try failPoints.pass($0, $1) }
     return try SyncedStore(
       at: path, schema: schema, migrations: migrations, remote: remote, configuration: configuration,
