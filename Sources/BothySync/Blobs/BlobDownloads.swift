@@ -10,6 +10,8 @@ final class BlobDownloads: Sendable {
   }
 
   private let lines = Mutex<[String: Line]>([:])
+  /// How often parts came too late since the last that came in time; each quarters the parts, down to 16 KB.
+  private let lateness = Mutex(0)
 
   /// Returns when the bytes are here and have the checksum that names them. Throws `SyncError` or `StoreError`.
   func run(_ blob: Blob, in store: SyncedStore) async throws {
@@ -65,13 +67,21 @@ final class BlobDownloads: Sendable {
     var offset = folder.received(of: name)
     while offset < blob.size {
       try Task.checkCancellation()
-      let end = min(Int64(blob.size), offset + Int64(store.configuration.blobs.partSize))
-      let bytes = try await remote.download(name, offset..<end)
+      let size = store.configuration.blobs.partSize
+      let part = max(min(size, 16 << 10), size >> (2 * lateness.withLock { $0 }))
+      let bytes: [UInt8]
+      do {
+        bytes = try await remote.download(name, offset..<min(Int64(blob.size), offset + Int64(part)))
+      } catch {
+        if error.code == "timeout" { lateness.withLock { $0 = min($0 + 1, 8) } }
+        throw error
+      }
       guard !bytes.isEmpty else { return }  // shorter than the record says: the checksum will tell
       let start = offset
       try await FileWork.run { try folder.append(bytes, to: name, at: start) }
       offset += Int64(bytes.count)
     }
+    lateness.withLock { $0 = 0 }
   }
 
   private func missing(_ blob: Blob) -> SyncError {

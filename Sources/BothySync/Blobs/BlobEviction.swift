@@ -8,7 +8,8 @@ struct BlobEviction {
 
   init(_ pass: SyncPass) { self.pass = pass }
 
-  /// What no record has named for so long was forgotten between `put` and `save`.
+  /// What no record names and nobody has used for so long was forgotten between `put` and `save`, or is of a record that
+  /// was deleted.
   private static let patience: Int64 = 7 * 86_400_000
 
   private enum Fate { case keep, mayGo, forgotten }
@@ -51,13 +52,12 @@ struct BlobEviction {
       let row = try BlobTable.row(file.sha256, in: transaction)
       if pending[file.sha256] != nil || row?.isPinned ?? false {
         fates[file.sha256] = .keep
-      } else if row?.state == .onServer {
-        fates[file.sha256] = .mayGo
-      } else {
-        guard file.used < now - Self.patience else { continue }
-        if named == nil { named = try BlobTable.named(in: transaction) }
-        fates[file.sha256] = named?.contains(file.sha256) ?? true ? .keep : .forgotten
+        continue
       }
+      fates[file.sha256] = row?.state == .onServer ? .mayGo : .keep
+      guard file.used < now - Self.patience else { continue }
+      if named == nil { named = try BlobTable.named(in: transaction) }
+      if named?.contains(file.sha256) == false { fates[file.sha256] = .forgotten }
     }
     return fates
   }

@@ -34,6 +34,11 @@ final class BlobFolder: Sendable {
     if isTemporary { try? FileManager.default.removeItem(atPath: root) }  // what is left harms nothing
   }
 
+  /// The folder of the database at `path`, the same by whatever link it is reached: it moves and goes with the file.
+  static func path(besideDatabase path: String) -> String {
+    URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-blobs"
+  }
+
   func path(of sha256: String) -> String { "\(root)/\(sha256.prefix(2))/\(sha256)" }
 
   /// The size of a blob's file, nil when its bytes are not here.

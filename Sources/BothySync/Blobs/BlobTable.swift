@@ -25,7 +25,7 @@ enum BlobTable {
     var sent: Int64
     /// When the server last said that it has the blob, in milliseconds since 1970.
     var confirmed: Int64
-    /// Failed tries to upload it; those that failed are tried after the others.
+    /// Tries to upload it that brought nothing; such blobs are tried after the others.
     var attempts: Int64
     var isPinned: Bool
   }
@@ -74,7 +74,7 @@ enum BlobTable {
   /// The server has so much of it.
   static func setSent(_ sha256: String, _ sent: Int64, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
-      "UPDATE bothy_blob SET state = 0, sent = ? WHERE sha256 = ?", in: transaction.database)
+      "UPDATE bothy_blob SET state = 0, sent = ?, attempts = 0 WHERE sha256 = ?", in: transaction.database)
     update.bind(sent, at: 1)
     update.bind(sha256, at: 2)
     try update.run()

@@ -11,10 +11,15 @@ struct BlobUpload {
   /// Requests in a row after which the server had no more than before.
   private var standstills = 0
   private var mismatches = 0
+  private let partSize: Int
 
-  init(_ blob: Blob, _ pass: SyncPass) {
+  /// - Parameter attempts: tries in a row that brought nothing. Each after the first halves the parts, down to 16 KB: where the line is slow, a part must
+  ///   still arrive in time.
+  init(_ blob: Blob, _ pass: SyncPass, attempts: Int64 = 0) {
     self.blob = blob
     self.pass = pass
+    let size = pass.configuration.blobs.partSize
+    partSize = max(min(size, 16 << 10), size >> min(max(attempts - 1, 0), 30))
   }
 
   enum Progress {
@@ -39,18 +44,24 @@ struct BlobUpload {
   }
 
   private mutating func send(from offset: Int64, to remote: any BlobRemote) async throws -> Progress {
-    let (folder, sha256, size) = (pass.blobs, blob.sha256, pass.configuration.blobs.partSize)
-    let found = try await FileWork.run { () -> (bytes: [UInt8], size: Int64)? in
-      guard let total = folder.size(of: sha256) else { return nil }
-      return (try folder.read(sha256, at: offset, count: size), total)
+    let (folder, sha256, size, count) = (pass.blobs, blob.sha256, Int64(blob.size), partSize)
+    let bytes: [UInt8]?
+    do {
+      bytes = try await FileWork.run {
+        guard let total = folder.size(of: sha256) else { return nil }
+        return total == size ? try folder.read(sha256, at: offset, count: count) : []
+      }
+    } catch let error as StoreError {
+      return .refused(Rejection(code: error.code.description, message: error.message))
     }
-    guard let found else {
+    guard let bytes else {
       return .refused(
         Rejection(
           code: SyncError.Code.blobMissing.description,
           message: "The bytes of the blob \(sha256) are neither here nor on the server. Put them again."))
     }
-    let part = BlobPart(sha256: sha256, size: found.size, offset: offset, bytes: found.bytes)
+    guard !bytes.isEmpty || offset == size else { return .refused(damaged) }
+    let part = BlobPart(sha256: sha256, size: size, offset: offset, bytes: bytes)
     return try await take(try await remote.upload(part))
   }
 
@@ -83,15 +94,17 @@ struct BlobUpload {
       return .refused(Rejection(code: code, message: error.message))
     }
     let (folder, sha256) = (pass.blobs, blob.sha256)
-    guard try await FileWork.run({ try folder.isIntact(sha256) }) else {
-      return .refused(
-        Rejection(
-          code: SyncError.Code.blobDamaged.description,
-          message: "The file of the blob \(sha256) was damaged on this device. Put the bytes again."))
-    }
+    let isIntact = try? await FileWork.run { try folder.isIntact(sha256) }  // unreadable is as bad
+    guard isIntact ?? false else { return .refused(damaged) }
     mismatches += 1
     guard mismatches < 2 else { return .refused(Rejection(code: code, message: error.message)) }
     offset = nil
     return .moved
+  }
+
+  private var damaged: Rejection {
+    Rejection(
+      code: SyncError.Code.blobDamaged.description,
+      message: "The file of the blob \(blob.sha256) was damaged on this device. Put the bytes again.")
   }
 }

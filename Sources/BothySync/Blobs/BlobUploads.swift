@@ -59,7 +59,7 @@ struct BlobUploads {
     }
     // Two records may name one blob.
     if let known = uploads[name], known.isDone { return true }
-    var upload = uploads[name] ?? BlobUpload(need.blob, pass)
+    var upload = uploads[name] ?? BlobUpload(need.blob, pass, attempts: need.attempts)
     defer { uploads[name] = upload }
     let before = upload.offset ?? 0
     requests += 1

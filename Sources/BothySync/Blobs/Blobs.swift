@@ -167,7 +167,7 @@ public struct Blobs: Sendable {
   }
 
   /// Removes the bytes used longest ago until at most `budget` are left (nil: the configured budget), and what no record
-  /// has named for a week. Never removes what is pending or pinned: those may exceed the budget. Returns what went.
+  /// names and nobody has used for a week. Never removes what is pending or pinned: those may exceed the budget. Returns what went.
   @discardableResult
   public func evict(toFit budget: Int64? = nil) async throws -> BlobEvictionResult {
     try await BlobEviction(store.engine.pass).run(budget: budget ?? store.configuration.blobs.budget)

@@ -52,9 +52,11 @@ enum ContentFile {
 
   static func remove(_ path: String) { unlink(path) }
 
+  /// Makes a folder that is its owner's alone, as are the files.
   static func makeFolder(_ path: String) throws {
     do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
       throw StoreError(
         .cannotOpen, "The folder \(path) can't be made. Check the rights of the folder above.",

@@ -2,11 +2,21 @@ public import BothyStore
 
 /// Examining a synced store: the file as `Store` does, and the bookkeeping of syncing.
 extension SyncedStore {
-  /// Examines the file, tables, rows and indexes, the outbox and the records' versions. Changes nothing.
+  /// Examines the file, tables, rows and indexes, the outbox and the records' versions, and the checksums
+  /// of blobs. Changes nothing.
   ///
-  /// Reads the whole file on the calling thread and holds the writer while it does. Throws only when the
-  /// store is closed.
-  public func diagnose() throws -> StoreDiagnosis { try store.diagnose(with: [BookkeepingCheck()]) }
+  /// Reads the whole file and all blobs on the calling thread and holds the writer while it reads the file. Throws only
+  /// when the store is closed.
+  public func diagnose() throws -> StoreDiagnosis {
+    var diagnosis = try store.diagnose(with: [BookkeepingCheck()])
+    do { diagnosis.findings += try store.read { try BlobCheck(folder: blobFolder).findings(in: $0) } } catch {
+      diagnosis.findings.append(
+        StoreDiagnosis.Finding(
+          .error, check: "blobs", "What is known of blobs can't be read: \(error)",
+          remedy: "Mend the database first, see the other findings."))
+    }
+    return diagnosis
+  }
 }
 
 /// Whether the outbox and the records agree: each pending insert or update has its record, no deletion has

@@ -41,7 +41,8 @@ struct BlobFieldOptions: ParsableArguments {
 
 struct BlobPutCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "put", abstract: "Copies a file into the store and names it in a record's field.")
+    commandName: "put", abstract: "Copies a file into the store and names it in a record's field.",
+    discussion: "Example:  bothy db blob put notes.bothy Note 0197f3c2-… photo cat.jpg --type image/jpeg")
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var target: BlobFieldOptions
@@ -82,8 +83,12 @@ struct BlobGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
     abstract: "Writes the bytes that a record's field names, downloading them if need be.",
-    discussion: "Fails with status 1 when the field is empty or the bytes are neither here nor on the server."
-  )
+    discussion: """
+      Fails with status 1 when the field is empty or the bytes are neither here nor on
+      the server.
+
+      Example:  bothy db blob get notes.bothy Note 0197f3c2-… photo --output cat.jpg
+      """)
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var target: BlobFieldOptions

@@ -3,7 +3,7 @@ import BothySync
 
 /// A sync report as JSON and as text.
 extension SyncReport {
-  /// Writes `synced, failures, overwritten, blocked, pulled, pushed, requests, skipped`.
+  /// Writes `synced, failures, overwritten, blocked, pulled, pushed, uploadedBlobs, requests, skipped`.
   func writeMembers(to writer: inout JSONWriter) {
     writer.list("synced", synced) { writer, item in
       writer.members(item.record)
@@ -27,6 +27,7 @@ extension SyncReport {
     }
     writer.member("pulled", pulled)
     writer.member("pushed", pushed)
+    writer.member("uploadedBlobs", uploadedBlobs)
     writer.member("requests", requests)
     writer.member("repaired", repaired)
     writer.member("skipped", skipped?.name)
@@ -35,6 +36,7 @@ extension SyncReport {
   /// What was done in a line, what needs attention in a line each.
   var text: String {
     var lines = ["Sent \(pushed), received \(pulled), \(requests) request\(requests == 1 ? "" : "s")."]
+    if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
     lines += failures.map { "Refused: \($0.operation.rawValue) of \($0.record): \($0.message)" }
     lines += overwritten.map { "Overwritten by the server: \($0.record)" }
     lines += blocked.map { "Held back: \($0.record) waits for \($0.by)" }

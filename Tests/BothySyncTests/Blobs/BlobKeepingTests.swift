@@ -175,4 +175,16 @@ struct BlobKeepingTests {
     let error = await #expect(throws: SyncError.self) { try await pair.b.store.blobs.data(for: blob) }
     #expect(error?.code == .unreachable)
   }
+
+  @Test("the doctor finds damaged files and missing ones that wait")
+  func doctor() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    #expect(try pair.a.store.diagnose().findings.isEmpty)
+    try pair.a.damage(blob)
+    #expect(try pair.a.store.diagnose().findings.map(\.check) == ["blobs"])
+    #expect(try pair.a.store.diagnose().findings.first?.message.contains("damaged") == true)
+    try FileManager.default.removeItem(atPath: pair.a.path + "-blobs")
+    #expect(try pair.a.store.diagnose().findings.first?.message.contains("not here") == true)
+  }
 }
