@@ -60,7 +60,7 @@ public final class Store: Sendable {
     notices = CommitNotices(catalog: catalog, connections: connections, path: self.path, signals: signals)
     do {
       try connections.writer.write { database in
-        for statement in recorder?.tables ?? [] { try database.execute(sql: statement) }
+        if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
         try Migrator(database: database, recorder: recorder)
           .migrate(to: schema, steps: migrations, path: self.path)
       }

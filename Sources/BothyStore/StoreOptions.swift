@@ -50,7 +50,8 @@ public struct StoreOptions: Sendable {
 
   public init(
     durability: Durability = .full, processes: Processes = .many, readers: Int = 4, cacheSize: Int = 8 << 20,
-    busyTimeout: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock(),
+    busyTimeout: Duration = .seconds(5),
+    clock: any Clock<Duration> = ContinuousClock(),
     logger: Logger = Logger(label: "bothy.store")
   ) {
     self.durability = durability

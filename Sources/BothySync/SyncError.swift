@@ -20,6 +20,14 @@ public struct SyncError: Error, Sendable {
     public static let serverError = Code("serverError")
     /// There are changes that the server does not have yet.
     public static let pendingChanges = Code("pendingChanges")
+    /// The file belongs to another account.
+    public static let wrongAccount = Code("wrongAccount")
+    /// The account was signed out; open it again.
+    public static let signedOut = Code("signedOut")
+    /// A document of pending work can't be read or does not fit.
+    public static let badDocument = Code("badDocument")
+    /// The server takes newer versions of the app only.
+    public static let updateRequired = Code("updateRequired")
     public static let notPending = Code("notPending")
     /// The server answered with something that is not the protocol.
     public static let protocolViolation = Code("protocolViolation")
@@ -45,6 +53,8 @@ public struct SyncError: Error, Sendable {
   public var record: RecordID?
   /// What the server said about which field.
   public var rejection: Rejection?
+  /// How many changes are pending, where that is what is wrong.
+  public var pendingCount: Int?
   public var underlying: (any Error)?
 
   public init(

@@ -162,7 +162,7 @@ struct EndToEndTests {
       ("nonsense", .rejected),
     ] {
       let remote = BothyRemote(
-        url: url, space: "hut", transport: AsyncHTTPClientTransport(), timeout: .seconds(5))
+        url: url, space: "hut", transport: AsyncHTTPClientTransport(), timeout: .seconds(5), allowsHTTP: true)
       let error = await #expect(throws: RemoteError.self) { try await remote.exchange(request) }
       #expect(error?.errorClass == expected, "\(url): \(String(describing: error))")
     }

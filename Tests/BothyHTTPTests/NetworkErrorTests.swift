@@ -13,11 +13,14 @@ struct NetworkErrorTests {
   private let networkThenCache = RequestOptions(savePolicy: .networkThenCache)
 
   private func store(
-    _ url: String, _ transport: any HTTPTransport, _ configuration: SyncConfiguration = .quiet
+    _ url: String, _ transport: any HTTPTransport, _ configuration: SyncConfiguration = .quiet,
+    timeout: Duration = .seconds(20)
   ) throws -> SyncedStore {
     let store = try SyncedStore(
       at: nil, schema: Schema(version: 1, Card.self),
-      remote: BothyRemote(url: url, space: "hut", transport: transport, timeout: .milliseconds(300)),
+      remote: BothyRemote(
+        url: url, space: "hut", transport: transport, timeout: timeout, patience: Patience(retries: 0),
+        allowsHTTP: true),
       configuration: configuration)
     try store.store.write { try $0.insert(Card(id: "here", "kept")) }
     return store
@@ -32,7 +35,7 @@ struct NetworkErrorTests {
   func noNetwork() async throws {
     let mute = try MuteServer()
     for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
-      let store = try store(url, AsyncHTTPClientTransport())
+      let store = try store(url, AsyncHTTPClientTransport(), timeout: .milliseconds(300))
       let found = try await store.fetch(Query<Card>(), options: networkElseCache)
       #expect(found.values.map(\.title) == ["kept"], "\(url)")
       #expect(found.origin == .cache)

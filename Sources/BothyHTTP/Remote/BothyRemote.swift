@@ -18,19 +18,39 @@ public struct BothyRemote: RemoteStorage {
   ///   - timeout: How long one request may take.
   ///   - silenceLimit: How long the stream of hints may stay silent before it counts as lost. The server gives a
   ///     sign of life every 15 seconds; a connection that died without a word gives none.
-  ///   - token: Gives the token to send, or nil for none. It is kept; the provider is asked again, once for all
-  ///     waiting requests, when the server answers 401, and only the refused request is sent again.
+  ///   - patience: How long a busy server is waited for.
+  ///   - allowsHTTP: Whether an address without TLS may be used that is not this machine's own.
+  ///   - now: The clock that the end of a token is compared with, in milliseconds since 1970; nil is the system's.
+  ///   - token: Gives the token to send, or nil for none. It is kept; the provider is asked again before the token
+  ///     ends and when the server answers 401: once for all waiting requests and once in a sync pass. Only the
+  ///     refused request is sent again.
   public init(
     url: String, space: String, transport: any HTTPTransport, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
-    token: @escaping @Sendable () async throws -> String? = { nil }
+    patience: Patience = Patience(), allowsHTTP: Bool = false,
+    now: (@Sendable () -> Int64)? = nil,
+    accessToken: @escaping @Sendable () async throws -> AccessToken?
   ) {
     let root = url.hasSuffix("/") ? String(url.dropLast()) : url
     base = "\(root)/v1/spaces/\(Self.encoded(space))"
-    self.transport = transport
+    self.transport = GuardedTransport(transport: transport, patience: patience, allowsHTTP: allowsHTTP)
     self.timeout = timeout
     self.silenceLimit = silenceLimit
-    tokens = TokenSource(token)
+    tokens = TokenSource(now: now ?? { Int64(Date().timeIntervalSince1970 * 1000) }, accessToken)
+  }
+
+  /// The same with a token that does not say when it ends.
+  public init(
+    url: String, space: String, transport: any HTTPTransport, timeout: Duration = .seconds(60),
+    silenceLimit: Duration = .seconds(50),
+    patience: Patience = Patience(), allowsHTTP: Bool = false,
+    token: @escaping @Sendable () async throws -> String? = { nil }
+  ) {
+    self.init(
+      url: url, space: space, transport: transport, timeout: timeout, silenceLimit: silenceLimit,
+      patience: patience,
+      allowsHTTP: allowsHTTP,
+      accessToken: { try await token().map { AccessToken($0) } })
   }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
@@ -121,7 +141,9 @@ extension BothyRemote {
       var headers = headers
       headers[.accept] = "application/json"
       if !body.isEmpty { headers[.contentType] = "application/json" }
-      let request = TransportRequest(method, base + path, headers: headers, body: body, timeout: timeout)
+      // What is posted here are questions, and operations that have ids.
+      let request = TransportRequest(
+        method, base + path, headers: headers, body: body, timeout: timeout, isRepeatable: true)
       let response = try await transport.send(request)
       return (response, response.status)
     }
@@ -141,9 +163,9 @@ extension BothyRemote {
     return try await send(Self.fields(other)).0
   }
 
-  static func credentials(
-    _ body: @Sendable () async throws -> String?
-  ) async throws(RemoteError) -> String? {
+  static func credentials<Token: Sendable>(
+    _ body: @Sendable () async throws -> Token?
+  ) async throws(RemoteError) -> Token? {
     do {
       return try await body()
     } catch let error as RemoteError {
@@ -155,9 +177,9 @@ extension BothyRemote {
     }
   }
 
-  private static func fields(_ token: String?) -> HTTPFields {
+  private static func fields(_ token: AccessToken?) -> HTTPFields {
     guard let token else { return [:] }
-    return [.authorization: "Bearer \(token)"]
+    return [.authorization: "Bearer \(token.value)"]
   }
 
   static func encoded(_ name: String) -> String {

@@ -21,11 +21,15 @@ public struct TransportRequest: Sendable, Hashable {
   public var headers: HTTPFields
   public var body: [UInt8]
   public var timeout: Duration
+  /// Whether the server may get it twice without doing anything twice: what asks and changes nothing, what sets a
+  /// state, and operations, which have ids.
+  public var isRepeatable: Bool
 
   public init(
     _ method: HTTPRequest.Method, _ url: String, headers: HTTPFields = [:], body: [UInt8] = [],
-    timeout: Duration = .seconds(60)
+    timeout: Duration = .seconds(60), isRepeatable: Bool? = nil
   ) {
+    self.isRepeatable = isRepeatable ?? (method != .post && method != .patch)
     self.method = method
     self.url = url
     self.headers = headers

@@ -70,6 +70,8 @@ enum OpenAPISchemas {
       "limit":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992,
         "description":"The most changes in all pages; at least one is always allowed."},
       "oldestOpen":{"type":["string","null"],"description":"Outcomes before this operation's id may be forgotten."},
+      "principal":{"type":["string","null"],
+        "description":"Whose work this is; another's token is answered 403 wrongPrincipal."},
       "pulls":{"type":"array","items":{"$ref":"#/components/schemas/Pull"}},
       "operations":{"type":"array","items":{"$ref":"#/components/schemas/Operation"}}},
       "additionalProperties":false},

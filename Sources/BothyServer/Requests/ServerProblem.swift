@@ -126,7 +126,7 @@ extension ServerProblem {
       case .badCursor, .badRequest: .badRequest
       case .tooManyOperations: .contentTooLarge
       case .updateRequired, .unknownType, .invalidQuery: .unprocessableContent
-      case .forbidden: .forbidden
+      case .forbidden, .wrongPrincipal: .forbidden
       }
     self.init(status, error.code.rawValue, error.message)
   }

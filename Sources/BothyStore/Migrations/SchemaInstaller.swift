@@ -45,6 +45,7 @@ struct SchemaInstaller {
       try database.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(definition)")
     }
     try fill(field, of: type, onlyNull: false)
+    try AdoptedField(database: database).run(field, of: type)
     try LinkIndex(database: database).rebuild(type: type.name, field: field)
   }
 

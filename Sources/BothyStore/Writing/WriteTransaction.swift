@@ -5,6 +5,8 @@ package import GRDB
 /// Reads through it see its own writes. Lives inside the closure it is given to, on the writer's thread.
 public final class WriteTransaction: ReadTransaction {
   package let origin: WriteOrigin
+  /// In a transaction of drafts, the records it has changed; nil in others. For the recorder.
+  package var drafts: [RecordID]?
   private let recorder: (any ChangeRecorder)?
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords

@@ -28,7 +28,7 @@ public struct Authority: Sendable {
   /// `AuthorityError` for a request that is refused as a whole, the ledger's errors otherwise; either way nothing
   /// was changed.
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
-    try check(request)
+    try check(request, from: principal)
     let now = now()
     if request.operations.isEmpty && request.oldestOpen == nil {
       return try await ledger.read(space: space) { ledger in
@@ -48,7 +48,12 @@ public struct Authority: Sendable {
     }
   }
 
-  private func check(_ request: SyncRequest) throws {
+  private func check(_ request: SyncRequest, from principal: Principal) throws {
+    if let owner = request.principal, let name = principal.name, owner != name {
+      throw AuthorityError(
+        .wrongPrincipal,
+        "This is the work of '\(owner)', and the token is that of '\(name)'. Nothing of it was taken.")
+    }
     guard request.schemaVersion >= rules.minimumSchemaVersion else {
       throw AuthorityError(
         .updateRequired,

@@ -9,6 +9,8 @@ public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible
     case badRequest
     /// The device's schema version is below the minimum: the app must be updated.
     case updateRequired
+    /// The request is the work of another principal than the one who sends it.
+    case wrongPrincipal
     case unknownType
     case invalidQuery
     case forbidden

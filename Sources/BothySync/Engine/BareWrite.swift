@@ -11,7 +11,8 @@ struct BareWrite: Sendable {
     var current: ServerRecord?
     for _ in 0..<5 {
       let request = SyncRequest(
-        device: pass.device, schemaVersion: pass.store.schema.version, operations: [try operation(current)])
+        device: pass.device, schemaVersion: pass.store.schema.version, operations: [try operation(current)],
+        principal: pass.owner?.principal)
       guard let verdict = try await pass.remote.exchange(request).outcomes.first?.verdict else {
         throw SyncError(.protocolViolation, "The server did not answer the operation.", record: change.id)
       }

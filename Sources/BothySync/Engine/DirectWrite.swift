@@ -36,7 +36,8 @@ struct DirectWrite: Sendable {
         return .accepted(version: draft.version ?? "")
       }
       let request = SyncRequest(
-        device: pass.device, schemaVersion: pass.store.schema.version, operations: [operation])
+        device: pass.device, schemaVersion: pass.store.schema.version, operations: [operation],
+        principal: pass.owner?.principal)
       if let error = try await uploadBlobs(of: operation) {
         // Nothing was sent: what is queued is a change like any other.
         return .unreachable(error, Draft())

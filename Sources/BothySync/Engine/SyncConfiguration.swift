@@ -4,6 +4,10 @@ public import Logging
 /// How a synced store behaves. A value: each operation uses what it was when the operation began.
 public struct SyncConfiguration: Sendable {
   public var fetchPolicy: FetchPolicy = .networkElseCache
+  /// Gives the fetch policy for a status of the network: asked once when the store is opened, then for each different
+  /// status. A policy that asks the server takes effect after the sync that a network's return starts.
+  public var fetchPolicyProvider: (@Sendable (NetworkStatus) -> FetchPolicy)?
+  public var startup: Startup = .immediate
   public var savePolicy: SavePolicy = .cacheThenNetwork
   public var cache: CacheMode = .enabled
   /// What becomes of an unsent record when others delete what it refers to.
@@ -32,6 +36,10 @@ public struct SyncConfiguration: Sendable {
   public var sendsLocalTimes = true
   public var blobs = BlobOptions()
   public var triggers: SyncTriggers = .default
+  /// On which networks, at what power and for which types syncs run.
+  public var syncPolicy: SyncPolicy = .always
+  /// What happens when the file does not fit the schema and no migration says how it should.
+  public var schemaMismatch: SchemaMismatch = .throwError
   public var backoff = Backoff()
   /// Random numbers for operation ids, so that a test can replay.
   public var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
@@ -56,6 +64,23 @@ public struct BlobOptions: Sendable, Hashable {
     self.partSize = max(1, partSize)
     self.budget = budget
   }
+}
+
+/// What reads do when the store was just opened.
+public enum Startup: Sendable, Hashable {
+  /// They follow the fetch policy.
+  case immediate
+  /// They come from the local store until a sync has been completed; then the fetch policy takes effect.
+  case syncThenNetwork
+}
+
+/// What happens when a file does not fit the app's schema.
+public enum SchemaMismatch: Sendable, Hashable {
+  /// Opening it throws `StoreError` `.schemaMismatch`, and the file stays as it is. The default.
+  case throwError
+  /// All that is pending is written to a document beside the file, then the file is made anew: for development.
+  /// `SyncedStore.setAside` names the document.
+  case resetCache
 }
 
 /// What starts a sync by itself while `run()` is running.

@@ -27,6 +27,7 @@ final class SyncEngine: Sendable {
   }
 
   var status: SyncStatus { state.withLock { $0.status } }
+  private var governor: SyncGovernor { pass.governor }
   var isLooping: Bool { state.withLock { $0.isLooping } }
 
   /// How many wait for the reports of passes that others run.
@@ -93,7 +94,8 @@ final class SyncEngine: Sendable {
     guard request.scope != .pull else { return false }
     let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
     let ready = try? await pass.store.read { try Outbox.entries(where: "state = 0 AND retry_at = 0", in: $0) }
-    return ready?.contains { !tried.contains($0.record) } ?? false  // unreadable: the next pass will say why
+    return ready?.contains { !tried.contains($0.record) && !request.heldTypes.contains($0.record.type) }
+      ?? false  // unreadable: the next pass will say why
   }
 
   /// Ends the pass and delivers its report. False, with nothing done, when somebody has joined since there were
@@ -106,6 +108,7 @@ final class SyncEngine: Sendable {
     }
     guard let joined = ended else { return false }
     let isLooping = isLooping
+    if report.skipped == nil { governor.completed() }
     update { status in
       status.phase = isLooping ? .idle : .stopped
       status.lastProblem = report.skipped
@@ -116,6 +119,23 @@ final class SyncEngine: Sendable {
     return true
   }
 
+  /// Ends syncing for good: a pass that is running ends after its present exchange, those that wait do nothing.
+  /// Then `body` runs, alone; when it throws, syncing may go on.
+  func shut<Result: Sendable>(_ body: () throws -> Result) async throws -> Result {
+    guard governor.shut() else {
+      throw SyncError(.signedOut, "The account is being signed out already, or was.")
+    }
+    do {
+      let result = try await gate.withGate { try body() }
+      ask()
+      return result
+    } catch {
+      governor.reopen()
+      ask()
+      throw error
+    }
+  }
+
   // MARK: the loop
 
   /// Says that there may be something to do.
@@ -124,7 +144,7 @@ final class SyncEngine: Sendable {
   /// The loop's own life: passes when asked and when work remains, waits between failures. Ends when its task is
   /// cancelled.
   func run<C: Clock>(
-    request: SyncPass.Request, startsWithWork: Bool, isPaused: @Sendable @escaping () -> Bool, clock: C
+    request: SyncPass.Request, startsWithWork: Bool, clock: C
   ) async where C.Duration == Duration {
     state.withLock { $0.isLooping = true }
     update { $0.phase = .idle }
@@ -134,13 +154,16 @@ final class SyncEngine: Sendable {
     }
     var machine = SyncMachine()
     var action = machine.handle(.started(hasWork: startsWithWork))
-    while !Task.isCancelled {
+    while !Task.isCancelled && !governor.isShut {
       switch action {
       case .startPass:
-        if isPaused() {
+        if let obstacle = governor.obstacle {
+          update { $0.lastProblem = obstacle }
           action = machine.handle(.paused)
           continue
         }
+        var request = request
+        request.heldTypes = governor.heldTypes
         let report = await sync(request)
         action = machine.handle(.finished(await result(of: report)))
       case .wait(let attempt, let atLeast):
@@ -154,10 +177,11 @@ final class SyncEngine: Sendable {
         let isAsked = await wasAsked(within: max(.zero, delay - leastDelay), clock)
         action = machine.handle(isAsked ? .asked : .timerFired)
       case .none:
-        update { $0.phase = isPaused() ? .paused : .idle }
+        update { $0.phase = self.governor.obstacle == nil ? .idle : .paused }
         guard await bell.wait() else { return }
-        action = machine.handle(isPaused() ? .paused : .asked)
-        if !isPaused(), action == .none { action = machine.handle(.resumed(hasWork: true)) }
+        let isHeld = governor.obstacle != nil
+        action = machine.handle(isHeld ? .paused : .asked)
+        if !isHeld, action == .none { action = machine.handle(.resumed(hasWork: true)) }
       }
     }
   }

@@ -11,6 +11,9 @@ struct SyncPass: Sendable {
   let clock: SyncClock
   let device: String
   let blobs: BlobFolder
+  let governor: SyncGovernor
+  /// Whose file it is: the server refuses requests that come with somebody else's token.
+  let owner: AccountID?
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
@@ -21,6 +24,8 @@ struct SyncPass: Sendable {
     var records: [RecordID]?
     /// Whether entries that wait for a retry time are sent too.
     var ignoresRetryTimes = false
+    /// Types whose changes are not sent.
+    var heldTypes: Set<String> = []
   }
 
   /// More exchanges without progress than this would mean that two parties keep undoing each other.
@@ -28,6 +33,12 @@ struct SyncPass: Sendable {
 
   /// Throws nothing: whatever ends the pass early is in the report, and all that was done stays done.
   func run(_ request: Request) async -> SyncReport {
+    let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request) }
+    await remember(report.skipped)
+    return report
+  }
+
+  private func exchanges(_ request: Request) async -> SyncReport {
     var report = SyncReport()
     var open = request.scope == .push ? [] : request.pulls
     var fruitless = 0
@@ -45,6 +56,10 @@ struct SyncPass: Sendable {
     while true {
       do {
         try Task.checkCancellation()
+        if governor.isShut {
+          report.skipped = .signedOut
+          return report
+        }
         let step = try await exchange(request, due: due, &open, &report)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
@@ -125,7 +140,8 @@ struct SyncPass: Sendable {
       var batch = PushBatch()
       if request.scope != .pull && !isBeginning {
         var builder = PushBatchBuilder(
-          transaction, limit: configuration.batchSize, now: due, sendsTimes: configuration.sendsLocalTimes,
+          transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
+          sendsTimes: configuration.sendsLocalTimes,
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
       }
@@ -135,9 +151,21 @@ struct SyncPass: Sendable {
         request: SyncRequest(
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
-          oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction)),
+          oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction),
+          principal: owner?.principal),
         batch: batch, holdsBack: isBeginning && request.scope != .pull)
     }
+  }
+
+  /// That the server wants a newer version of the app is known until the schema's version rises, also after a
+  /// relaunch; an answer that says otherwise, to a forced sync, ends it.
+  private func remember(_ reason: SkipReason?) async {
+    let message: String? = if case .updateRequired(let words) = reason { words } else { nil }
+    guard reason == nil || message != nil, governor.updateRequired != message else { return }
+    governor.updateRequired = message
+    let version = store.schema.version
+    // Not remembered, it is asked again after a relaunch: no harm.
+    try? await store.write(origin: .remote) { try SyncValues.setUpdateRequired(message, at: version, in: $0) }
   }
 
   private func keep(_ estimate: SyncClock.Estimate?) async throws {
@@ -199,7 +227,7 @@ struct SyncPass: Sendable {
       deleted: entry.kind == .delete ? try Outbox.last(id, in: transaction)?.members() : nil,
       base: try entry.base.map { try $0.fields.members() }, server: current,
       serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
-      edited: entry.edited,
+      edited: entry.edited, isEditTimeReliable: entry.isEditTimeReliable,
       schema: table.schema, container: row.map { $0.container ?? id.type },
       baseContainer: entry.container ?? id.type)
     return (context, entry.revision)

@@ -99,10 +99,25 @@ public enum SkipReason: Sendable, Hashable {
   /// The server refused the request as a whole.
   case refused(code: String, String)
   case alreadyRunning
+  /// The app paused syncing.
   case paused
+  /// The sync policy does not allow a network on which each byte may cost money.
+  case expensiveNetwork
+  /// The sync policy does not allow a network that the user asked apps to spare.
+  case constrainedNetwork
+  /// The sync policy does not allow syncing while the device saves power.
+  case lowPower
+  /// The server takes newer versions of the app only: nothing is sent until the app's schema version rises.
+  case updateRequired(String)
+  /// The account was signed out.
+  case signedOut
   case cancelled
 
   init(_ error: RemoteError) {
+    if error.code == "updateRequired" {
+      self = .updateRequired(error.message)
+      return
+    }
     switch error.errorClass {
     case .unreachable: self = .unreachable(error.message)
     case .unauthenticated: self = .authenticationRequired(error.message)
@@ -123,6 +138,11 @@ public enum SkipReason: Sendable, Hashable {
     case .refused(let code, _): code
     case .alreadyRunning: "alreadyRunning"
     case .paused: "paused"
+    case .expensiveNetwork: "expensiveNetwork"
+    case .constrainedNetwork: "constrainedNetwork"
+    case .lowPower: "lowPower"
+    case .updateRequired: "updateRequired"
+    case .signedOut: "signedOut"
     case .cancelled: "cancelled"
     }
   }
@@ -131,7 +151,9 @@ public enum SkipReason: Sendable, Hashable {
   var isTransient: Bool {
     switch self {
     case .unreachable, .throttled, .serverError: true
-    case .authenticationRequired, .refused, .alreadyRunning, .paused, .cancelled: false
+    case .authenticationRequired, .refused, .alreadyRunning, .paused, .cancelled, .expensiveNetwork,
+      .constrainedNetwork, .lowPower, .updateRequired, .signedOut:
+      false
     }
   }
 }

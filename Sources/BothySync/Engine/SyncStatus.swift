@@ -11,7 +11,8 @@ public struct SyncStatus: Sendable, Hashable {
   }
 
   public var phase: Phase = .stopped
-  public var reachability: NetworkStatus = .unknown
+  /// The network, as the monitor given to `run()` last told of it.
+  public var network: NetworkState = .unknown
   /// Why the last sync did not run to its end; nil if it did.
   public var lastProblem: SkipReason?
   /// When the last sync ran to its end, in milliseconds since 1970.
@@ -19,18 +20,7 @@ public struct SyncStatus: Sendable, Hashable {
 
   public init() {}
 
+  public var reachability: NetworkStatus { network.status }
+
   public var isSyncing: Bool { if case .syncing = phase { true } else { false } }
-}
-
-/// Whether the network is there, as far as is known.
-public enum NetworkStatus: Int, Sendable, Hashable, CaseIterable {
-  case unknown = -1
-  case notReachable = 0
-  case reachable = 1
-}
-
-/// The seam to whoever knows about the network.
-public protocol ReachabilityMonitor: Sendable {
-  /// The present status, then each different one. Ends when the monitor stops.
-  func statuses() -> AsyncStream<NetworkStatus>
 }

@@ -10,13 +10,33 @@ enum SyncValues {
   }
 
   static func save(_ estimate: SyncClock.Estimate, in transaction: WriteTransaction) throws {
-    try set("clock", "\(estimate.offset) \(estimate.roundTrip) \(estimate.measuredAt)", in: transaction)
+    var parts = [estimate.offset, estimate.roundTrip, estimate.measuredAt].map(String.init)
+    if let uptime = estimate.uptime { parts += [String(uptime.milliseconds), uptime.boot] }
+    try set("clock", parts.joined(separator: " "), in: transaction)
   }
 
   static func estimate(in transaction: ReadTransaction) throws -> SyncClock.Estimate? {
-    let numbers = try value("clock", in: transaction)?.split(separator: " ").compactMap { Int64($0) } ?? []
-    guard numbers.count == 3 else { return nil }
-    return SyncClock.Estimate(offset: numbers[0], roundTrip: numbers[1], measuredAt: numbers[2])
+    let parts = try value("clock", in: transaction)?.split(separator: " ").map(String.init) ?? []
+    let numbers = parts.prefix(4).compactMap { Int64($0) }
+    guard numbers.count >= 3 else { return nil }
+    let uptime =
+      parts.count == 5 && numbers.count == 4 ? Uptime(boot: parts[4], milliseconds: numbers[3]) : nil
+    return SyncClock.Estimate(
+      offset: numbers[0], roundTrip: numbers[1], measuredAt: numbers[2], uptime: uptime)
+  }
+
+  /// The server's words when it asked for a newer version of the app than one of `version`; nil after an update.
+  static func updateRequired(at version: Int, in transaction: ReadTransaction) throws -> String? {
+    guard let text = try value("updateRequired", in: transaction) else { return nil }
+    let parts = text.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, let parked = Int(parts[0]), version <= parked else { return nil }
+    return String(parts[1])
+  }
+
+  static func setUpdateRequired(_ message: String?, at version: Int, in transaction: WriteTransaction) throws
+  {
+    guard let message else { return try remove("updateRequired", in: transaction) }
+    try set("updateRequired", "\(version) \(message)", in: transaction)
   }
 
   static func value(_ key: String, in transaction: ReadTransaction) throws -> String? {

@@ -8,8 +8,11 @@ package struct RemoteAddress: Sendable, Hashable {
   package var url: String
   package var space: String
   package var token: String?
+  /// Whether the address may be one without TLS that is not this machine's.
+  package var allowsHTTP: Bool
 
-  package init(url: String, space: String, token: String?) {
+  package init(url: String, space: String, token: String?, allowsHTTP: Bool = false) {
+    self.allowsHTTP = allowsHTTP
     self.url = url
     self.space = space
     self.token = token
@@ -36,7 +39,9 @@ package struct RemoteAddress: Sendable, Hashable {
     guard let url = try SyncValues.value("remote.url", in: transaction),
       let space = try SyncValues.value("remote.space", in: transaction)
     else { return nil }
-    return RemoteAddress(url: url, space: space, token: try SyncValues.value("remote.token", in: transaction))
+    return RemoteAddress(
+      url: url, space: space, token: try SyncValues.value("remote.token", in: transaction),
+      allowsHTTP: try SyncValues.value("remote.http", in: transaction) != nil)
   }
 
   fileprivate func save(in transaction: WriteTransaction) throws {
@@ -44,6 +49,8 @@ package struct RemoteAddress: Sendable, Hashable {
     try SyncValues.set("remote.space", space, in: transaction)
     if let token { try SyncValues.set("remote.token", token, in: transaction) }
     if token == nil { try SyncValues.remove("remote.token", in: transaction) }
+    if allowsHTTP { try SyncValues.set("remote.http", "1", in: transaction) }
+    if !allowsHTTP { try SyncValues.remove("remote.http", in: transaction) }
   }
 }
 

@@ -46,8 +46,15 @@ extension SyncedStore {
   }
 
   /// Lets a draft be sent.
-  public func release(_ id: RecordID) throws {
-    try store.write(origin: .remote) { try Self.setState(.pending, of: id, in: $0) }
+  public func release(_ id: RecordID) throws { try release([id]) }
+
+  /// Lets drafts be sent. One transaction.
+  public func release(_ drafts: [RecordID]) throws {
+    try store.write(origin: .remote) { transaction in
+      for id in drafts where try Outbox.entry(id, in: transaction)?.state == .held {
+        try Self.setState(.pending, of: id, in: transaction)
+      }
+    }
     engine.ask()
   }
 

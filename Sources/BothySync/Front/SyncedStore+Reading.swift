@@ -60,7 +60,7 @@ extension SyncedStore {
   func policy(
     for type: String, _ options: RequestOptions, _ configuration: SyncConfiguration
   ) throws -> FetchPolicy {
-    let policy = options.fetchPolicy ?? configuration.fetchPolicy
+    let policy = options.fetchPolicy ?? fetchPolicy
     if store.schema[type]?.isSynced == false { return .cacheOnly }
     guard configuration.cache == .disabled else { return policy }
     if policy == .cacheOnly { throw SyncError.cacheDisabled }

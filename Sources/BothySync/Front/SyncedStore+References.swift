@@ -28,7 +28,7 @@ extension SyncedStore {
   {
     var cause: SyncError?
     do { try await bring(ids, options) } catch let error as SyncError where error.code == .unreachable {
-      if (options.fetchPolicy ?? configuration.fetchPolicy) == .networkOnly { throw error }
+      if (options.fetchPolicy ?? fetchPolicy) == .networkOnly { throw error }
       cause = error
     }
     let reason = cause

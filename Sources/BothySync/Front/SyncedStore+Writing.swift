@@ -104,6 +104,20 @@ extension SyncedStore {
     } catch let error as RemoteError { throw SyncError(error) }
   }
 
+  /// Runs a transaction whose changes are drafts: durable here, and not sent until they are released. Changes that
+  /// were pending for the same records are held back with them. Returns the records, for `release`.
+  @discardableResult
+  public func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws
+    -> [RecordID]
+  {
+    try await store.write { transaction in
+      transaction.drafts = []
+      try body(transaction)
+      try transaction.flush()
+      return transaction.drafts ?? []
+    }
+  }
+
   /// Makes the change a draft, in the transaction that makes it.
   private func hold(_ id: RecordID, _ options: RequestOptions, in transaction: WriteTransaction) throws {
     guard options.isDraft else { return }

@@ -15,34 +15,71 @@ public final class SyncedStore: Sendable {
   let engine: SyncEngine
   let blobFolder: BlobFolder
   let downloads = BlobDownloads()
+  let governor: SyncGovernor
   private let settings: Mutex<SyncConfiguration>
-  private let paused = Mutex(false)
+  /// Whose file it is, where that was said when it was opened.
+  public let owner: AccountID?
+  /// The document of what was pending in a file that did not fit the schema and was made anew.
+  public let setAside: String?
 
   /// Opens or creates the file at `path` (nil: in memory), as `Store` does, with what sync keeps beside it.
-  /// Makes no request. Throws `StoreError`.
+  /// Makes no request. Throws `StoreError`, and `SyncError` `.wrongAccount` if the file belongs to somebody else.
+  ///
+  /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and its work is taken
+  ///   by the server from nobody else.
   public init(
     at path: String?, schema: Schema, migrations: [Migration] = [], remote: any RemoteStorage,
-    configuration: SyncConfiguration = SyncConfiguration(), options: StoreOptions = StoreOptions(),
-    clock: SyncClock = SyncClock()
+    owner: AccountID? = nil, configuration: SyncConfiguration = SyncConfiguration(),
+    options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
-    store = try Store(
-      at: path, schema: schema, migrations: migrations, options: options, recorder: Outbox(clock: clock))
+    (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
     self.remote = remote
     settings = Mutex(configuration)
-    let device = try store.write(origin: .remote) { transaction in
-      if let estimate = try SyncValues.estimate(in: transaction) { clock.restore(estimate) }
-      try UnknownTypes.adopt(in: transaction)
-      return try SyncValues.device(in: transaction)
+    let governor = SyncGovernor(configuration)
+    self.governor = governor
+    let opened: (device: String, owner: AccountID?)
+    do {
+      opened = try store.write(origin: .remote) { [schema = store.schema] transaction in
+        let owner = try FileOwner.bind(owner, in: transaction)
+        if let estimate = try SyncValues.estimate(in: transaction) { clock.restore(estimate) }
+        governor.isPaused = try SyncValues.value("paused", in: transaction) != nil
+        governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
+        try UnknownTypes.adopt(in: transaction)
+        return (try SyncValues.device(in: transaction), owner)
+      }
+    } catch {
+      try? store.close()  // the first error is the one to tell
+      throw error
     }
+    self.owner = opened.owner
     let progress = ProgressRelay()
     blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
       pass: SyncPass(
-        store: store, remote: remote, configuration: configuration, clock: clock, device: device,
-        blobs: blobFolder,
-        progress: { progress.send($0) }))
+        store: store, remote: remote, configuration: configuration, clock: clock, device: opened.device,
+        blobs: blobFolder, governor: governor, owner: opened.owner, progress: { progress.send($0) }))
     progress.connect(to: engine)
+    if let obstacle = governor.obstacle { engine.update { $0.lastProblem = obstacle } }
+  }
+
+  private static func open(
+    _ path: String?, _ schema: Schema, _ migrations: [Migration], _ configuration: SyncConfiguration,
+    _ options: StoreOptions, _ clock: SyncClock
+  ) throws -> (Store, setAside: String?) {
+    func open() throws -> Store {
+      try Store(
+        at: path, schema: schema, migrations: migrations, options: options, recorder: Outbox(clock: clock))
+    }
+    do { return (try open(), nil) } catch let error as StoreError {
+      guard error.code == .schemaMismatch, configuration.schemaMismatch == .resetCache, let path else {
+        throw error
+      }
+      let document = try PendingDocument.setAside(path, options)
+      configuration.logger.warning(
+        "A file did not fit the schema and was made anew.", metadata: ["pending": "\(document ?? "nothing")"])
+      return (try open(), document)
+    }
   }
 
   /// Opens an existing file with the schema it carries. Throws `StoreError` `.cannotOpen` if there is none.
@@ -63,8 +100,6 @@ public final class SyncedStore: Sendable {
   /// How many callers wait for syncs that others began.
   package var joinedCount: Int { engine.joinedCount }
 
-  var isPaused: Bool { paused.withLock { $0 } }
-
   // MARK: syncing
 
   /// Brings the local store and the server into agreement, as far as the network allows. Returns when done; if a
@@ -73,12 +108,24 @@ public final class SyncedStore: Sendable {
   /// - Parameters:
   ///   - scope: which way; nil as configured.
   ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  ///   - forced: whether it runs though syncing is paused, the sync policy forbids it, or the server asked for a newer
+  ///     version of the app. Otherwise the report says `skipped`, and no request is made.
   @discardableResult
-  public func sync(_ scope: SyncScope? = nil, container: String? = nil) async -> SyncReport {
+  public func sync(
+    _ scope: SyncScope? = nil, container: String? = nil, forced: Bool = false
+  ) async -> SyncReport {
+    if let obstacle = governor.obstacle, !forced || obstacle == .signedOut {
+      var report = SyncReport()
+      report.skipped = obstacle
+      engine.update { $0.lastProblem = obstacle }
+      return report
+    }
     let pulls =
       container.map { [PullScope(container: $0, includesChildren: true)] } ?? configuration.pullScopes
     return await engine.sync(
-      SyncPass.Request(scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true))
+      SyncPass.Request(
+        scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true,
+        heldTypes: forced ? [] : governor.heldTypes))
   }
 
   /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
@@ -111,29 +158,16 @@ public final class SyncedStore: Sendable {
     let request = SyncPass.Request(scope: configuration.scope, pulls: configuration.pullScopes)
     let hasWork = triggers.contains(.start) ? await hasReasonToStart() : false
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { [engine] in
-        await engine.run(
-          request: request, startsWithWork: hasWork, isPaused: { [weak self] in self?.isPaused ?? true },
-          clock: clock)
-      }
       if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
       if let interval = configuration.pollInterval {
         group.addTask { await self.poll(every: interval, clock) }
       }
       if triggers.contains(.hints) { group.addTask { await self.askOnHints(clock) } }
       if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
+      await engine.run(request: request, startsWithWork: hasWork, clock: clock)
+      // Signed out: nobody listens any more.
+      group.cancelAll()
     }
-  }
-
-  /// Stops syncing by itself until `resume`; a sync that is running goes on to its end.
-  public func pause() {
-    paused.withLock { $0 = true }
-    engine.ask()
-  }
-
-  public func resume() {
-    paused.withLock { $0 = false }
-    engine.ask()
   }
 
   private func hasReasonToStart() async -> Bool {
@@ -177,32 +211,10 @@ public final class SyncedStore: Sendable {
       do { try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil) } catch { return }
     }
   }
-
-  /// Asks for a sync when the network has been there for a second: one that flaps is let settle.
-  private func follow<C: Clock>(
-    _ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers, _ clock: C
-  ) async where C.Duration == Duration {
-    let changes = Counter()
-    await withTaskGroup(of: Void.self) { group in
-      var last = NetworkStatus.unknown
-      for await status in monitor.statuses() where status != last {
-        last = status
-        engine.update { $0.reachability = status }
-        let change = changes.next()
-        guard status == .reachable && triggers.contains(.reachability) else { continue }
-        group.addTask { [engine] in
-          do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
-            return
-          }
-          if changes.last == change { engine.ask() }
-        }
-      }
-    }
-  }
 }
 
 extension SyncError {
-  init(_ reason: SkipReason) {
+  package init(_ reason: SkipReason) {
     switch reason {
     case .unreachable(let message): self.init(.unreachable, message)
     case .authenticationRequired(let message): self.init(.authenticationRequired, message)
@@ -210,22 +222,17 @@ extension SyncError {
     case .serverError(let message): self.init(.serverError, message)
     case .refused(_, let message): self.init(.rejected, message)
     case .alreadyRunning: self.init(.cancelled, "A sync is running already.")
-    case .paused: self.init(.cancelled, "Syncing is paused.")
+    case .paused: self.init(.cancelled, "Syncing is paused; resume it, or force this sync.")
+    case .expensiveNetwork:
+      self.init(
+        .cancelled, "The network may cost money, and the sync policy does not allow such; force this sync.")
+    case .constrainedNetwork:
+      self.init(.cancelled, "The network is to be spared, as the sync policy wishes; force this sync.")
+    case .lowPower:
+      self.init(.cancelled, "The device saves power, as the sync policy respects; force this sync.")
+    case .updateRequired(let message): self.init(.updateRequired, message)
+    case .signedOut: self.init(.signedOut, "The account was signed out.")
     case .cancelled: self.init(.cancelled, "The sync was cancelled; what it had done is kept.")
-    }
-  }
-}
-
-/// Numbers events, so that one can tell whether it is the last.
-private final class Counter: Sendable {
-  private let count = Mutex(0)
-
-  var last: Int { count.withLock { $0 } }
-
-  func next() -> Int {
-    count.withLock { count in
-      count += 1
-      return count
     }
   }
 }

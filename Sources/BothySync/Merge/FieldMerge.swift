@@ -7,7 +7,7 @@ package enum FieldMerge {
     guard let client = context.client else { return .server }
     let merged = merge(
       base: context.base ?? [:], client: client, server: server,
-      clientIsLater: context.edited > (context.server?.modified ?? .min)
+      clientIsLater: context.isEditTimeReliable && context.edited > (context.server?.modified ?? .min)
     ) { context.schema?[$0]?.merge ?? .server }
     return .merged(merged)
   }

@@ -19,12 +19,13 @@ public struct MergePolicy: Sendable {
   /// `clientWins(.changedFields)` leaves the server's values in fields that were not changed here.
   public static let clientWins = MergePolicy(name: "clientWins", decide: .pure { _ in .client })
 
-  /// The later edit wins as a whole, by server-corrected time; ties go to the server.
+  /// The later edit wins as a whole, by server-corrected time; ties go to the server, and so does an edit whose time
+  /// can't be relied on.
   public static let lastModifiedWins = MergePolicy(
     name: "lastModifiedWins",
     decide: .pure { context in
       guard let server = context.server else { return .client }
-      return context.edited > server.modified ? .client : .server
+      return context.isEditTimeReliable && context.edited > server.modified ? .client : .server
     })
 
   /// Field by field against the base: a field changed on one side takes that side's value, a field changed on
@@ -56,6 +57,8 @@ public struct MergeContext: Sendable {
   public var serverFields: [String: JSONValue]?
   /// When the local change was made, in server-corrected milliseconds.
   public var edited: Int64
+  /// False when the device was restarted before the edit and had not heard the server's clock since.
+  public var isEditTimeReliable = true
   /// The declared type, where this schema knows it.
   public var schema: TypeSchema?
   /// The container that the record is in here; nil when it was deleted here.

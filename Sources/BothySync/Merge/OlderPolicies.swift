@@ -40,7 +40,7 @@ extension MergePolicy {
       name: "lastModifiedWins",
       decide: .pure { context in
         guard let server = context.server else { return missingServerRecord.decision }
-        return context.edited > server.modified ? .client : .server
+        return context.isEditTimeReliable && context.edited > server.modified ? .client : .server
       })
   }
 

@@ -4,7 +4,7 @@ import BothyStore
 extension Outbox {
   private static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
-    container, leaving
+    container, leaving, edited_unsure
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -38,6 +38,7 @@ extension Outbox {
     OutboxEntry(
       record: RecordID(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? ""),
       kind: Operation.Kind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
+      isEditTimeReliable: row.int(at: 15) == 0,
       base: row.text(at: 8).map {
         OutboxEntry.Base(
           version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13))

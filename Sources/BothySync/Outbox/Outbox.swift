@@ -9,13 +9,14 @@ struct Outbox: ChangeRecorder {
   var tables: [String] { OutboxTables.all }
 
   func record(_ changes: [Change], in transaction: WriteTransaction) throws {
-    let now = clock.correctedNow()
+    let now = clock.reading()
     let insert = try PreparedStatement(
       """
-      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
-      VALUES (?1, ?3, 0, 1, ?2, 0, 0, 0)
+      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, edited_unsure)
+      VALUES (?1, ?3, 0, 1, ?2, 0, 0, 0, ?4)
       """, in: transaction.database)
-    insert.bind(now, at: 2)
+    insert.bind(now.time, at: 2)
+    insert.bind(now.isReliable ? 0 : 1, at: 4)
     var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
@@ -28,11 +29,23 @@ struct Outbox: ChangeRecorder {
       }
       try collapse(change, table, now, transaction)
     }
+    if transaction.drafts != nil { try Self.hold(changes, in: transaction) }
+  }
+
+  /// Makes drafts of what a transaction of drafts has changed.
+  private static func hold(_ changes: [Change], in transaction: WriteTransaction) throws {
+    var known = Set(transaction.drafts ?? [])
+    for change in changes {
+      let id = RecordID(type: transaction.catalog.tables[change.table].schema.name, id: change.id)
+      guard known.insert(id).inserted else { continue }
+      try SyncedStore.setState(.held, of: id, in: transaction)
+      transaction.drafts?.append(id)
+    }
   }
 
   /// Any change but the insert of a record with nothing pending.
   private func collapse(
-    _ change: Change, _ table: TypeTable, _ now: Int64, _ transaction: WriteTransaction
+    _ change: Change, _ table: TypeTable, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws {
     let id = RecordID(type: table.schema.name, id: change.id)
     let kind: Operation.Kind =
@@ -50,15 +63,16 @@ struct Outbox: ChangeRecorder {
     case .become(let kind):
       let update = try PreparedStatement(
         """
-        UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, attempts = 0,
-          retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END,
+        UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, edited_unsure = ?7,
+          attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END,
           container = CASE WHEN base_version IS NULL THEN ?6 ELSE container END
         WHERE type = ?1 AND id = ?2
         """, in: transaction.database)
       update.bind(id.type, at: 1)
       update.bind(id.id, at: 2)
       update.bind(kind.number, at: 3)
-      update.bind(now, at: 4)
+      update.bind(now.time, at: 4)
+      update.bind(now.isReliable ? 0 : 1, at: 7)
       if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
       update.bind(container, at: 6)
       try update.run()
@@ -68,7 +82,7 @@ struct Outbox: ChangeRecorder {
 
   private func begin(
     _ kind: Operation.Kind, _ id: RecordID, _ before: StoredRow?, _ last: FieldsDocument?, _ table: TypeTable,
-    _ now: Int64, _ transaction: WriteTransaction
+    _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws {
     var kind = kind
     if before?.version == nil {
@@ -79,12 +93,13 @@ struct Outbox: ChangeRecorder {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?)
+        last, container, edited_unsure) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
     insert.bind(kind.number, at: 3)
-    insert.bind(now, at: 4)
+    insert.bind(now.time, at: 4)
+    insert.bind(now.isReliable ? 0 : 1, at: 9)
     insert.bind(before?.version, at: 5)
     if let before, before.version != nil {
       insert.bind(utf8: table.document(before).bytes, at: 6)

@@ -8,6 +8,8 @@ public struct OutboxEntry: Sendable, Hashable {
   public var revision: Int64
   /// When the last local change was made, in server-corrected milliseconds.
   public var edited: Int64
+  /// Whether that time can be relied on: not after a restart of the device, until it has heard the server's clock.
+  public var isEditTimeReliable = true
   /// What the server last told of the record; nil when it is not known to have it.
   public var base: Base?
   public var state: State

@@ -15,7 +15,8 @@ enum OutboxTables {
       type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
       edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
       base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
-      last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+      last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     """
     CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL

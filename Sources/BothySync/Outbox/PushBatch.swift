@@ -30,8 +30,8 @@ struct PushBatchBuilder {
   let limit: Int
   /// Entries with a later retry time are left alone.
   let now: Int64
-  /// Nil sends every type.
-  let types: Set<String>?
+  /// Types whose changes are not sent now, nor what refers to records of theirs that are not on the server.
+  let heldTypes: Set<String>
   let sendsTimes: Bool
   let makeID: () -> String
 
@@ -48,14 +48,14 @@ struct PushBatchBuilder {
   private enum Visit { case open, sent, blocked(by: RecordID) }
 
   init(
-    _ transaction: WriteTransaction, limit: Int, now: Int64, types: Set<String>? = nil,
+    _ transaction: WriteTransaction, limit: Int, now: Int64, heldTypes: Set<String> = [],
     sendsTimes: Bool = true,
     makeID: @escaping () -> String
   ) {
     self.transaction = transaction
     self.limit = limit
     self.now = now
-    self.types = types
+    self.heldTypes = heldTypes
     self.sendsTimes = sendsTimes
     self.makeID = makeID
   }
@@ -96,7 +96,7 @@ struct PushBatchBuilder {
 
   private mutating func addPhase(_ kind: Operation.Kind, _ table: TypeTable) throws {
     let type = table.schema.name
-    guard types?.contains(type) ?? true else { return }
+    guard !heldTypes.contains(type) else { return }
     var last = ""
     while batch.items.count < limit {
       let entries = try Outbox.entries(
@@ -199,7 +199,8 @@ struct PushBatchBuilder {
       if target == owner { continue }
       guard let entry = try Outbox.entry(target, in: transaction), entry.kind == .insert else { continue }
       if deferred.contains(target) { return target }
-      if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
+      if visited[target] == nil, !heldTypes.contains(type), entry.state == .pending, entry.retryAt <= now,
+        entry.operationID == nil,
         batch.items.count < limit - 1, depth < Self.depthLimit
       {
         depth += 1
@@ -221,7 +222,7 @@ struct PushBatchBuilder {
       container: entry.kind == .insert
         ? container : entry.kind == .update ? entry.destination(container) : nil, base: entry.base?.version,
       fields: fields,
-      modified: sendsTimes ? entry.edited : nil)
+      modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil)
     try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))

@@ -18,6 +18,8 @@ public struct SyncRequest: Sendable, Hashable {
   /// The smallest id of this device's operations whose outcome it does not know: the server may forget those
   /// before it.
   public var oldestOpen: String?
+  /// Whose work this is, where the device knows; a server that knows the sender as somebody else refuses all of it.
+  public var principal: String?
 
   /// One place to pull changes from.
   public struct Pull: Sendable, Hashable {
@@ -33,7 +35,7 @@ public struct SyncRequest: Sendable, Hashable {
 
   public init(
     device: String, schemaVersion: Int = 1, operations: [Operation] = [], pulls: [Pull] = [],
-    limit: Int = 1000, oldestOpen: String? = nil
+    limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil
   ) {
     self.device = device
     self.schemaVersion = schemaVersion
@@ -41,6 +43,7 @@ public struct SyncRequest: Sendable, Hashable {
     self.pulls = pulls
     self.limit = limit
     self.oldestOpen = oldestOpen
+    self.principal = principal
   }
 }
 
@@ -80,6 +83,10 @@ extension SyncRequest {
       writer.key("oldestOpen")
       writer.value(oldestOpen)
     }
+    if let principal {
+      writer.key("principal")
+      writer.value(principal)
+    }
     writer.key("pulls")
     writer.beginArray()
     for pull in pulls {
@@ -110,6 +117,7 @@ extension SyncRequest {
         case "schema": request.schemaVersion = Int(clamping: try reader.int())
         case "limit": request.limit = Int(clamping: try reader.int())
         case "oldestOpen": request.oldestOpen = try reader.nextIsNull() ? nil : reader.string()
+        case "principal": request.principal = try reader.nextIsNull() ? nil : reader.string()
         case "pulls": try reader.array { request.pulls.append(try Pull(from: &$0)) }
         case "operations": try reader.array { request.operations.append(try Operation(from: &$0)) }
         default: throw JSONError(reason: "a sync request has no member '\(name)'", offset: reader.offset)

@@ -27,6 +27,10 @@ struct CreateCommand: AsyncParsableCommand {
     help: ArgumentHelp("The schema, a JSON file, or - for standard input.", valueName: "file"),
     completion: .file())
   var schema: String
+  @Option(
+    help: ArgumentHelp("Make pending again what `bothy db sign-out --export` wrote.", valueName: "file"),
+    completion: .file())
+  var pending: String?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
@@ -34,6 +38,7 @@ struct CreateCommand: AsyncParsableCommand {
     let clock = try ToolClock()
     let isNew = try PrivateFile.create(at: database.path)
     do {
+      if let pending { try SyncedStore.restorePending(from: pending, into: database.path, schema: schema) }
       let store = try SyncedStore(
         at: database.path, schema: schema, remote: NoRemote(), clock: SyncClock(now: { clock.now() }))
       let stored = isNew ? nil : try RemoteAddress.stored(at: database.path)

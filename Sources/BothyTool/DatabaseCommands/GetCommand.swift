@@ -42,6 +42,6 @@ struct GetCommand: AsyncParsableCommand {
 extension Session {
   /// The policy asked for, else the configured one; without a server the local file answers.
   func fetchPolicy(_ asked: FetchPolicy?) -> FetchPolicy {
-    asked ?? (address == nil ? .cacheOnly : store.configuration.fetchPolicy)
+    asked ?? (address == nil ? .cacheOnly : store.fetchPolicy)
   }
 }

@@ -19,6 +19,10 @@ struct RemoteOptions: ParsableArguments {
       valueName: "text"))
   var token: String?
 
+  @Flag(
+    help: "Allow a server address without TLS that is not this machine's; it is remembered with the address.")
+  var allowHTTP = false
+
   func validate() throws {
     if let server { _ = try Self.checked(server) }
     if let space, space.isEmpty { throw ValidationError("--space needs a name.") }
@@ -30,7 +34,8 @@ struct RemoteOptions: ParsableArguments {
     let environment = ProcessInfo.processInfo.environment["BOTHY_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
     return RemoteAddress(
       url: try Self.checked(url), space: space ?? stored?.space ?? "default",
-      token: token ?? environment ?? stored?.token)
+      token: token ?? environment ?? stored?.token,
+      allowsHTTP: allowHTTP || (server == nil && stored?.allowsHTTP ?? false))
   }
 
   private static func checked(_ text: String) throws -> String {

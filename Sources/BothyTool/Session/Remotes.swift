@@ -25,7 +25,9 @@ struct RemoteConnection: Sendable {
   ) -> any RemoteStorage {
     let token = address.token
     guard let url = address.kintoURL else {
-      return BothyRemote(url: address.url, space: address.space, transport: transport, token: { token })
+      return BothyRemote(
+        url: address.url, space: address.space, transport: transport, allowsHTTP: address.allowsHTTP,
+        token: { token })
     }
     let parts =
       token?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init) ?? []
@@ -35,8 +37,11 @@ struct RemoteConnection: Sendable {
       case 1: .bearer { token }
       default: .basic(user: parts[0], password: parts[1])
       }
+    var options = KintoOptions()
+    options.allowsHTTP = address.allowsHTTP
     return KintoRemote(
-      url: url, space: address.space, transport: transport, credentials: credentials, schema: schema)
+      url: url, space: address.space, transport: transport, credentials: credentials, schema: schema,
+      options: options)
   }
 
   /// Whether the server answers now; nil when there is none. One round trip of at most two seconds.

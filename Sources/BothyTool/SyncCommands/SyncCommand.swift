@@ -24,6 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
   @Option(help: "How conflicts are decided; by default the server's state stays.") var merge: MergeChoice?
   @Option(help: "Behave as an older system did.") var preset: PresetChoice?
   @Flag(help: "Go on syncing until interrupted.") var watch = false
+  @Flag(help: "Sync though the app paused it or the server asked for a newer app.") var force = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
@@ -31,7 +32,7 @@ struct SyncCommand: AsyncParsableCommand {
       try session.requireServer()
       if watch { return try await follow(session) }
       let report = await showingProgress(of: session.store) {
-        await session.store.sync(scope, container: container)
+        await session.store.sync(scope, container: container, forced: force)
       }
       try print(report)
       if let reason = report.skipped { throw ToolError(try failure(reason, session)) }
@@ -77,7 +78,7 @@ struct SyncCommand: AsyncParsableCommand {
           // Another process's writes are no saves of this one: a commit with pending work asks for a sync.
           for await _ in commits {
             let pending = try? store.pendingCounts().total  // unreadable: the pass says why
-            if pending != 0 { store.resume() }
+            if pending != 0 { store.requestSync() }
           }
         }
         for await report in reports {

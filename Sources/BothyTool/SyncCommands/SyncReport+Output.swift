@@ -68,7 +68,8 @@ extension SkipReason {
     case .serverError(let message): "\(message) Look at the server's log."
     case .refused(_, let message): message
     case .alreadyRunning: "A sync is running already."
-    case .paused: "Syncing is paused."
+    case .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: SyncError(self).message
+    case .updateRequired(let message): message
     case .cancelled: "It was cancelled."
     }
   }

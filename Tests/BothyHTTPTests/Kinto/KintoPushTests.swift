@@ -213,7 +213,7 @@ struct KintoPushTests {
         return sent == 2 ? .lostAnswer : .none
       }
     }
-    let remote = KintoRemote(url: "http://kinto.test/v1/", space: "hut", transport: network)
+    let remote = KintoRemote(url: "https://kinto.test/v1/", space: "hut", transport: network)
     let operations = (0..<6).map {
       Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
     }

@@ -25,7 +25,7 @@ final class ScriptedKinto: HTTPTransport {
     {
       var headers = ["ETag": "\"\(timestamp)\""]
       if let next {
-        headers["Next-Page"] = "http://kinto.test/v1/x?_limit=1&_token=\(next)&_sort=last_modified"
+        headers["Next-Page"] = "https://kinto.test/v1/x?_limit=1&_token=\(next)&_sort=last_modified"
       }
       return Answer(status: status, headers: headers, body: ["data": data])
     }
@@ -77,7 +77,7 @@ final class ScriptedKinto: HTTPTransport {
   func setHeaders(_ headers: [String: String]) { state.withLock { $0.headers = headers } }
 
   func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
-    let prefix = "http://kinto.test/v1"
+    let prefix = "https://kinto.test/v1"
     guard request.url.hasPrefix(prefix) else {
       throw RemoteError(.unreachable, "Nobody is at \(request.url).")
     }
@@ -142,7 +142,7 @@ extension KintoRemote {
     now: @escaping @Sendable () -> Int64 = { ScriptedKinto.time }
   ) {
     self.init(
-      url: "http://kinto.test", space: "hut", transport: kinto, credentials: credentials, options: options,
+      url: "https://kinto.test", space: "hut", transport: kinto, credentials: credentials, options: options,
       clock: SyncClock(now: now))
   }
 }

@@ -67,4 +67,15 @@ struct OpeningTests {
     try store.close()
     #expect(try Store(at: folder.database, schema: todoSchema).fetch(Todo.self, id: "a")?.title == "kept")
   }
+
+  /// Promises: S-8
+  @Test("a file of a later format is refused by a typed error and left as it is")
+  func laterFormat() throws {
+    let store = try Store(at: folder.database, schema: todoSchema)
+    try store.tamper("PRAGMA user_version = 99")
+    try store.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
+    expect(.newerFile) { _ = try Store(at: folder.database, schema: todoSchema) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
+  }
 }

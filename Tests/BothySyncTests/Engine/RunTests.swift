@@ -157,12 +157,12 @@ struct RunTests {
   func pause() async throws {
     let running = try await start([.save])
     let a = running.pair.a
-    a.store.pause()
+    try a.store.pause()
     try await until { a.store.status.phase == .paused }
     try await a.store.save(Note(id: "T2", "two"))
     #expect(try a.isPending("T2"))
     #expect(a.remote.requests.isEmpty)
-    a.store.resume()
+    try a.store.resume()
     try await until { try !a.isPending("T2") }
     await running.stop()
   }

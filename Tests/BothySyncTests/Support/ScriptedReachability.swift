@@ -1,13 +1,12 @@
 import BothySync
-import Synchronization
 
 /// A monitor that says what a test says.
 final class ScriptedReachability: ReachabilityMonitor {
-  private let stream: AsyncStream<NetworkStatus>
-  private let continuation: AsyncStream<NetworkStatus>.Continuation
+  private let stream: AsyncStream<NetworkState>
+  private let continuation: AsyncStream<NetworkState>.Continuation
 
   init() { (stream, continuation) = AsyncStream.makeStream() }
 
-  func send(_ status: NetworkStatus) { continuation.yield(status) }
-  func statuses() -> AsyncStream<NetworkStatus> { stream }
+  func send(_ state: NetworkState) { continuation.yield(state) }
+  func states() -> AsyncStream<NetworkState> { stream }
 }

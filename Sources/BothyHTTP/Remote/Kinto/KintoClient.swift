@@ -37,10 +37,12 @@ actor KintoClient {
   ) {
     let root = url.hasSuffix("/") ? String(url.dropLast()) : url
     base = root.hasSuffix("/v1") ? root : root + "/v1"
-    self.transport = transport
+    // How long to wait is between Kinto and this client.
+    self.transport = GuardedTransport(
+      transport: transport, patience: Patience(retries: 0), allowsHTTP: options.allowsHTTP)
     self.options = options
     self.now = now
-    tokens = TokenSource { try await credentials.header() }
+    tokens = TokenSource(now: now) { try await credentials.header().map { AccessToken($0) } }
   }
 
   // MARK: waiting
@@ -85,10 +87,10 @@ actor KintoClient {
   /// Sends one request. Throws for what says nothing about the data: no answer, 401, 410, 429 and 5xx.
   func send(_ request: KintoRequest) async throws(RemoteError) -> Reply<KintoAnswer> {
     let token = try await BothyRemote.credentials { [tokens] in try await tokens.token() }
-    var answer = try await transmit(request, token)
+    var answer = try await transmit(request, token?.value)
     if answer.isUnauthenticated {
       let other = try await BothyRemote.credentials { [tokens] in try await tokens.token(insteadOf: token) }
-      if let other, other != token { answer = try await transmit(request, other) }
+      if let other, other != token { answer = try await transmit(request, other.value) }
     }
     note(answer)
     if let error = answer.error, answer.status == 401 || answer.status == 410 || error.isTransient {

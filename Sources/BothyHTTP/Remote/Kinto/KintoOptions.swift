@@ -14,6 +14,8 @@ public enum KintoCredentials: Sendable {
 public struct KintoOptions: Sendable {
   /// How long one request may take.
   public var timeout: Duration = .seconds(60)
+  /// Whether an address without TLS may be used that is not this machine's own.
+  public var allowsHTTP = false
   /// How long a transaction of the server may last. A change may be committed that much after the moment its
   /// timestamp says; pulls read so far back again that none is missed. Kinto's memory backend needs none of it.
   public var overlap: Duration = .seconds(10)

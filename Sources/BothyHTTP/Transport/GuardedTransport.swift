@@ -1,0 +1,56 @@
+import BothySync
+import Foundation
+import HTTPTypes
+
+/// A transport with manners: it sends in the clear only to this machine, unless that was allowed, and waits for a
+/// busy server as long as `Patience` says.
+struct GuardedTransport: HTTPTransport {
+  let transport: any HTTPTransport
+  let patience: Patience
+  let allowsHTTP: Bool
+
+  func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
+    try check(request)
+    var response = try await transport.send(request)
+    for _ in 0..<max(0, patience.retries) {
+      guard request.isRepeatable, let wait = Self.wait(response), wait <= patience.longestWait else { break }
+      do { try await patience.clock.sleep(for: wait) } catch { throw .cancelled }
+      response = try await transport.send(request)
+    }
+    return response
+  }
+
+  func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
+    try check(request)
+    return try await transport.open(request)
+  }
+
+  private func check(_ request: TransportRequest) throws(RemoteError) {
+    guard !allowsHTTP, !Self.isConfidential(request.url), request.url.lowercased().hasPrefix("http:") else {
+      return
+    }
+    throw RemoteError(
+      .rejected,
+      "The server's address begins with http:, so that anybody on the way could read the token and the data. "
+        + "Use https:, or allow http: on purpose.", code: "insecureAddress")
+  }
+
+  /// How long the answer asks to wait before the same request; nil if it asks nothing.
+  private static func wait(_ response: TransportResponse) -> Duration? {
+    guard response.status == 503 || response.status == 429 else { return nil }
+    return HTTPDate.seconds(retryAfter: response.headers).map { .seconds($0) }
+  }
+
+  /// Whether nobody on the way can read what is sent: TLS, or an address of this machine.
+  static func isConfidential(_ address: String) -> Bool {
+    guard let parts = URLComponents(string: address), let host = parts.host?.lowercased() else {
+      return false
+    }
+    if parts.scheme?.lowercased() == "https" { return true }
+    let isIPv4Loopback =
+      host.hasPrefix("127.") && host.split(separator: ".").count == 4
+      && host.allSatisfy { $0.isNumber || $0 == "." }
+    return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]"
+      || isIPv4Loopback
+  }
+}

@@ -1,0 +1,68 @@
+import GRDB
+
+/// Brings the tables of a recorder, as an earlier version made them, to what this version makes: columns that were
+/// added since are added, with their defaults. Anything else is told, and the file is left as it is.
+struct TableUpgrade {
+  let database: Database
+
+  /// Runs the statements that make the tables; each is safe to run again.
+  func run(_ statements: [String]) throws {
+    let present = Set(
+      try String.fetchAll(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'"))
+    let model = try DatabaseQueue()
+    let wanted = try model.write { model in
+      for statement in statements { try model.execute(sql: statement) }
+      let names = try String.fetchAll(model, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+      return try names.filter { present.contains($0) }.map { ($0, try Self.columns(of: $0, in: model)) }
+    }
+    for (table, columns) in wanted {
+      let stored = try Self.columns(of: table, in: database)
+      if stored != columns { try upgrade(table, from: stored, to: columns) }
+    }
+    for statement in statements { try database.execute(sql: statement) }
+  }
+
+  private struct Column: Equatable, Sendable {
+    var name: String
+    var type: String
+    var isRequired: Bool
+    var defaultSQL: String?
+    var keyPosition: Int
+  }
+
+  private func upgrade(_ table: String, from stored: [Column], to wanted: [Column]) throws {
+    for column in wanted {
+      if let before = stored.first(where: { $0.name == column.name }) {
+        guard before.type == column.type, before.keyPosition == column.keyPosition else {
+          throw Self.unreadable("\(table).\(column.name) has another form")
+        }
+        continue
+      }
+      guard column.keyPosition == 0, !column.isRequired || column.defaultSQL != nil else {
+        throw Self.unreadable("\(table).\(column.name) is missing")
+      }
+      var definition = "\(column.name.quotedIdentifier) \(column.type)"
+      if column.isRequired { definition += " NOT NULL" }
+      if let value = column.defaultSQL { definition += " DEFAULT \(value)" }
+      try database.execute(sql: "ALTER TABLE \(table.quotedIdentifier) ADD COLUMN \(definition)")
+    }
+    if let stray = stored.first(where: { column in !wanted.contains { $0.name == column.name } }) {
+      throw Self.unreadable("\(table).\(stray.name) is unknown to this version")
+    }
+  }
+
+  private static func columns(of table: String, in database: Database) throws -> [Column] {
+    try Row.fetchAll(database, sql: "PRAGMA table_info(\(table.quotedIdentifier))").map { row in
+      Column(
+        name: row["name"], type: row["type"], isRequired: row["notnull"], defaultSQL: row["dflt_value"],
+        keyPosition: row["pk"])
+    }
+  }
+
+  private static func unreadable(_ reason: String) -> StoreError {
+    StoreError(
+      .newerFile,
+      "The file keeps its pending work in a form that this version of Bothy can't read: \(reason). Open it with the "
+        + "version that wrote it, and sync; the file was left as it is.")
+  }
+}

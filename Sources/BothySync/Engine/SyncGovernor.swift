@@ -1,0 +1,118 @@
+import Synchronization
+
+/// Whether a sync may run now, and which fetch policy is in force: what the app, the user and the server have said,
+/// in one place behind a lock. Makes no request and writes nothing.
+final class SyncGovernor: Sendable {
+  private struct State {
+    var policy: SyncPolicy
+    var network = NetworkState.unknown
+    var isPaused = false
+    /// The server's words when it asked for a newer version of the app.
+    var updateRequired: String?
+    var isShut = false
+    var fetchPolicy: FetchPolicy
+    /// The fetch policy that takes effect when a sync has been completed.
+    var awaited: FetchPolicy?
+  }
+
+  private let state: Mutex<State>
+  let networkStatuses = Broadcast<NetworkStatus>()
+  let fetchPolicies = Broadcast<FetchPolicy>()
+
+  init(_ configuration: SyncConfiguration) {
+    var start = State(policy: configuration.syncPolicy, fetchPolicy: configuration.fetchPolicy)
+    if let provider = configuration.fetchPolicyProvider { start.fetchPolicy = provider(.unknown) }
+    if configuration.startup == .syncThenNetwork, start.fetchPolicy.asksServer {
+      start.awaited = start.fetchPolicy
+      start.fetchPolicy = .cacheOnly
+    }
+    state = Mutex(start)
+  }
+
+  /// Why no sync may run now; nil when one may.
+  var obstacle: SkipReason? {
+    state.withLock { state in
+      if state.isShut { return .signedOut }
+      if let message = state.updateRequired { return .updateRequired(message) }
+      if state.isPaused { return .paused }
+      return state.policy.general.obstacle(state.network)
+    }
+  }
+
+  /// Types whose changes wait.
+  var heldTypes: Set<String> { state.withLock { $0.policy.held(on: $0.network) } }
+
+  var isShut: Bool { state.withLock { $0.isShut } }
+
+  /// Ends syncing; false when it was ended already.
+  func shut() -> Bool {
+    state.withLock { state in
+      defer { state.isShut = true }
+      return !state.isShut
+    }
+  }
+
+  func reopen() { state.withLock { $0.isShut = false } }
+
+  var isPaused: Bool {
+    get { state.withLock { $0.isPaused } }
+    set { state.withLock { $0.isPaused = newValue } }
+  }
+
+  var policy: SyncPolicy {
+    get { state.withLock { $0.policy } }
+    set { state.withLock { $0.policy = newValue } }
+  }
+
+  var updateRequired: String? {
+    get { state.withLock { $0.updateRequired } }
+    set { state.withLock { $0.updateRequired = newValue } }
+  }
+
+  var network: NetworkState {
+    get { state.withLock { $0.network } }
+    set {
+      let isOther = state.withLock { state in
+        defer { state.network = newValue }
+        return state.network.status != newValue.status
+      }
+      if isOther { networkStatuses.send(newValue.status) }
+    }
+  }
+
+  // MARK: the fetch policy
+
+  var fetchPolicy: FetchPolicy { state.withLock { $0.fetchPolicy } }
+
+  /// Sets the policy at once.
+  func set(_ policy: FetchPolicy) {
+    let isOther = state.withLock { state in
+      state.awaited = nil
+      defer { state.fetchPolicy = policy }
+      return state.fetchPolicy != policy
+    }
+    if isOther { fetchPolicies.send(policy) }
+  }
+
+  /// Takes the policy that a provider gave for a status: one that asks the server takes effect when a sync has been
+  /// completed, so that nobody sees the server's answers without what is pending here having been sent.
+  func take(_ policy: FetchPolicy, on status: NetworkStatus) {
+    guard status == .reachable && policy.asksServer else { return set(policy) }
+    state.withLock { $0.awaited = policy }
+  }
+
+  /// A sync was completed.
+  func completed() {
+    if let awaited = state.withLock({ $0.awaited }) { set(awaited) }
+  }
+}
+
+extension FetchPolicy {
+  /// Whether a read under the policy asks the server before it answers.
+  var asksServer: Bool {
+    switch self {
+    case .networkOnly, .networkElseCache, .cacheElseNetwork: true
+    case .cacheOnly, .syncThenCache, .cacheThenRefresh: false
+    }
+  }
+}

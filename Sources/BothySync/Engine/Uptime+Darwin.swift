@@ -1,0 +1,23 @@
+#if canImport(Darwin)
+  import Darwin
+  import Foundation
+
+  extension Uptime {
+    /// This machine's.
+    public static func now() -> Uptime {
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      return Uptime(boot: boot, milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// Where the system does not say, the process's own: then a relaunch counts as a restart.
+    private static let boot: String = {
+      let name = "kern.bootsessionuuid"
+      var size = 0
+      guard sysctlbyname(name, nil, &size, nil, 0) == 0, size > 1 else { return UUID().uuidString }
+      var bytes = [UInt8](repeating: 0, count: size)
+      guard sysctlbyname(name, &bytes, &size, nil, 0) == 0 else { return UUID().uuidString }
+      return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }()
+  }
+#endif

@@ -1,0 +1,97 @@
+import BothyStore
+import Synchronization
+
+/// When syncs run: the network, the sync policy, pausing.
+extension SyncedStore {
+  /// When syncs may run. Set at any time; a sync that is running goes on to its end.
+  public var syncPolicy: SyncPolicy {
+    get { governor.policy }
+    set {
+      governor.policy = newValue
+      engine.ask()
+    }
+  }
+
+  /// Tells `run()` that there may be something to do: another process wrote, say.
+  public func requestSync() { engine.ask() }
+
+  /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
+  /// goes on to its end; a forced one runs. One transaction.
+  public func pause() throws {
+    try store.write(origin: .remote) { try SyncValues.set("paused", "1", in: $0) }
+    governor.isPaused = true
+    engine.ask()
+  }
+
+  public func resume() throws {
+    try store.write(origin: .remote) { try SyncValues.remove("paused", in: $0) }
+    governor.isPaused = false
+    engine.ask()
+  }
+
+  /// Whether the account is being signed out, or was.
+  package var isSignedOut: Bool { governor.isShut }
+
+  public var isPaused: Bool { governor.isPaused }
+
+  /// The fetch policy in force for reads that give none. Each read uses what it was when it began; setting it takes
+  /// effect at once.
+  public var fetchPolicy: FetchPolicy {
+    get { governor.fetchPolicy }
+    set { governor.set(newValue) }
+  }
+
+  /// The fetch policy in force, then each different one: a screen may want to read again.
+  public var fetchPolicies: AsyncStream<FetchPolicy> {
+    governor.fetchPolicies.values(startingWith: governor.fetchPolicy)
+  }
+
+  /// The network's status as `run()` is told of it, then each different one. Any number may listen.
+  public var networkStatuses: AsyncStream<NetworkStatus> {
+    governor.networkStatuses.values(startingWith: governor.network.status)
+  }
+
+  /// Takes what a monitor tells: states count at once; a network that came back, or costs nothing now, starts a sync
+  /// when it has been so for a second. One that flaps is let settle.
+  func follow<C: Clock>(
+    _ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers, _ clock: C
+  ) async where C.Duration == Duration {
+    let changes = Counter()
+    let provider = configuration.fetchPolicyProvider
+    await withTaskGroup(of: Void.self) { group in
+      var last = governor.network
+      for await state in monitor.states() where state != last {
+        if state.status != last.status, let provider {
+          governor.take(provider(state.status), on: state.status)
+        }
+        last = state
+        governor.network = state
+        engine.update { $0.network = state }
+        let change = changes.next()
+        guard state.status == .reachable, triggers.contains(.reachability) || provider != nil else {
+          continue
+        }
+        group.addTask { [engine] in
+          do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
+            return
+          }
+          if changes.last == change { engine.ask() }
+        }
+      }
+    }
+  }
+}
+
+/// Numbers events, so that one can tell whether it is the last.
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+
+  var last: Int { count.withLock { $0 } }
+
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
+  }
+}

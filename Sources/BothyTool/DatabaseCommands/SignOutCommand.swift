@@ -1,0 +1,56 @@
+import ArgumentParser
+import BothySync
+
+/// `bothy db sign-out`: ends the use of a database by its user, with or without what is pending.
+struct SignOutCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sign-out",
+    abstract: "Forgets the token, or removes the database with or without what is pending.",
+    discussion: """
+      Without an option it removes the file, and refuses while anything is pending.
+      --park keeps file and pending changes and forgets the token; --export writes
+      the pending changes to a document and removes the file, and `bothy db create
+      --pending` takes them back; --discard loses them.
+
+      Example:  bothy db sign-out notes.bothy --export ann.json
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Flag(help: "Keep the file and what is pending, without the token.") var park = false
+  @Option(
+    help: ArgumentHelp("Write what is pending to this new file.", valueName: "file"), completion: .file())
+  var export: String?
+  @Flag(help: "Lose what is pending.") var discard = false
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard [park, export != nil, discard].count(where: { $0 }) <= 1 else {
+      throw ValidationError("Choose one of --park, --export and --discard.")
+    }
+  }
+
+  private var form: Account.SignOut {
+    if park { return .park }
+    if let export { return .export(to: export) }
+    return discard ? .discard : .refuseIfPending
+  }
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      if park, var address = session.address {
+        address.token = nil
+        try session.store.remember(address)
+      }
+      let pending = try await session.store.signOut(form)
+      try output.print {
+        let kept = park ? "kept here" : export.map { "written to \($0)" } ?? "discarded"
+        return pending == 0
+          ? "Signed out; nothing was pending." : "Signed out; \(pending) pending changes were \(kept)."
+      } json: { writer in
+        writer.member("signedOut", true)
+        writer.member("pending", pending)
+        writer.member("document", export)
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import BothyTesting
+import HTTPTypes
+import Synchronization
+
+/// A network stack with the real server rule behind it and no socket: takes tokens that a test calls valid, and
+/// answers what a test says.
+final class AuthorityTransport: HTTPTransport {
+  private struct State {
+    var principals: [String: String]
+    var script: @Sendable (Int) -> TransportResponse? = { _ in nil }
+    var tokens: [String?] = []
+    var statuses: [Int] = []
+  }
+
+  let authority: Authority
+  private let space: String
+  private let state: Mutex<State>
+
+  /// - Parameter principals: who each valid token is.
+  init(_ authority: Authority, space: String = "hut", principals: [String: String]) {
+    self.authority = authority
+    self.space = space
+    state = Mutex(State(principals: principals))
+  }
+
+  /// The tokens of all requests, in order, and how each was answered.
+  var tokens: [String?] { state.withLock { $0.tokens } }
+  var statuses: [Int] { state.withLock { $0.statuses } }
+
+  func setPrincipals(_ principals: [String: String]) { state.withLock { $0.principals = principals } }
+
+  /// Sets what is answered to the request with a number, from 1, instead of the server's answer.
+  func setScript(_ script: @escaping @Sendable (Int) -> TransportResponse?) {
+    state.withLock { $0.script = script }
+  }
+
+  func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
+    let token = request.headers[.authorization].map { String($0.dropFirst("Bearer ".count)) }
+    let (script, number) = state.withLock { state in
+      state.tokens.append(token)
+      return (state.script, state.tokens.count)
+    }
+    let scripted = script(number)
+    let principal = state.withLock { state in token.flatMap { state.principals[$0] } }
+    let response: TransportResponse
+    if let scripted {
+      response = scripted
+    } else if let principal {
+      response = await answer(request, Principal(principal))
+    } else {
+      response = TransportResponse(status: 401)
+    }
+    state.withLock { $0.statuses.append(response.status) }
+    return response
+  }
+
+  private func answer(_ request: TransportRequest, _ principal: Principal) async -> TransportResponse {
+    do {
+      let received = try SyncRequest(decoding: request.body)
+      let answer = try await authority.sync(space: space, principal: principal, received)
+      return TransportResponse(status: 200, body: answer.encoded())
+    } catch let error as AuthorityError {
+      let body: JSONValue = [
+        "error": ["code": .string(error.code.rawValue), "message": .string(error.message)]
+      ]
+      return TransportResponse(status: 422, body: Array(body.canonicalText.utf8))
+    } catch {
+      return TransportResponse(status: 500)
+    }
+  }
+
+  func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
+    throw RemoteError(.unreachable, "There are no events here.")
+  }
+}

@@ -1,0 +1,237 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import BothyTesting
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("Tokens")
+struct TokenTests {
+  private struct Parts {
+    let transport: AuthorityTransport
+    let store: SyncedStore
+    let time: VirtualTime
+    let clock: VirtualClock
+    /// How often a token was asked for.
+    let asked: @Sendable () -> Int
+  }
+
+  /// A store with `pending` new records, whose n-th token is what `token` says.
+  private func parts(
+    pending: Int, _ configuration: SyncConfiguration = .quiet, url: String = "https://example.org",
+    _ token: @escaping @Sendable (Int, VirtualTime) async throws -> AccessToken?
+  ) throws -> Parts {
+    let time = VirtualTime()
+    let clock = VirtualClock()
+    let transport = AuthorityTransport(
+      Authority(ledger: try SQLiteLedger(), now: time.reader()), principals: ["good": "ann", "better": "ann"])
+    let count = Count()
+    let remote = BothyRemote(
+      url: url, space: "hut", transport: transport, patience: Patience(clock: clock), now: time.reader(),
+      accessToken: { try await token(count.next(), time) })
+    let schema = Schema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
+    let store = try SyncedStore(
+      at: nil, schema: schema, remote: remote, configuration: configuration,
+      clock: SyncClock(now: time.reader()))
+    try store.store.write { transaction in
+      for number in 0..<pending { try transaction.insert(Record("Todo", id: "T\(number)", ["title": "x"])) }
+    }
+    return Parts(transport: transport, store: store, time: time, clock: clock, asked: { count.total })
+  }
+
+  private final class Count: Sendable {
+    private let number = Mutex(0)
+    var total: Int { number.withLock { $0 } }
+    func next() -> Int {
+      number.withLock { number in
+        number += 1
+        return number
+      }
+    }
+  }
+
+  private static func small(_ preset: SyncConfiguration = .quiet) -> SyncConfiguration {
+    var configuration = preset
+    configuration.batchSize = 5
+    configuration.pageSize = 5
+    return configuration
+  }
+
+  /// Promises: S-85, H-40, C-2
+  @Test("a token that stays refused is renewed once; the pass stops and everything stays pending")
+  func refused() async throws {
+    for preset in [SyncConfiguration.quiet, .stackMob, .ntiBridge] {
+      let parts = try parts(pending: 20, preset) { number, _ in AccessToken("bad\(number)") }
+      let report = await parts.store.sync(.both)
+      #expect(report.skipped?.name == "authenticationRequired")
+      #expect(parts.asked() == 2)
+      #expect(parts.transport.statuses == [401, 401])
+      #expect(try parts.store.pendingCounts().insert == 20)
+      #expect(report.failures.isEmpty && report.overwritten.isEmpty)
+      #expect(try parts.store.inbox().isEmpty)
+    }
+  }
+
+  /// Promises: S-85, Scenario-22
+  @Test(
+    "Scenario 22: a token that ends in the middle of a sync is renewed, and only the refused request is sent again"
+  )
+  func midStream() async throws {
+    let parts = try parts(pending: 20, Self.small()) { number, _ in
+      AccessToken(number == 1 ? "good" : "better")
+    }
+    parts.transport.setScript { number in
+      if number == 3 { parts.transport.setPrincipals(["better": "ann"]) }
+      return nil
+    }
+    let report = await parts.store.sync()
+    #expect(report.skipped == nil && report.pushed == 20)
+    #expect(parts.asked() == 2)
+    #expect(parts.transport.statuses.count { $0 == 401 } == 1)
+    #expect(parts.transport.statuses[2] == 401 && parts.transport.tokens[3] == "better")
+    #expect(parts.transport.statuses.count == report.requests + 1)
+  }
+
+  /// Promises: S-85
+  @Test("a pass asks for one further token, not for one after the other")
+  func oncePerPass() async throws {
+    let parts = try parts(pending: 20, Self.small()) { number, _ in AccessToken("t\(number)") }
+    parts.transport.setPrincipals(["t1": "ann", "t2": "ann", "t3": "ann"])
+    parts.transport.setScript { $0 == 2 || $0 == 4 ? TransportResponse(status: 401) : nil }
+    let first = await parts.store.sync()
+    #expect(first.skipped?.name == "authenticationRequired")
+    #expect(parts.asked() == 2)
+    let left = try parts.store.pendingCounts().total
+    #expect(left > 0 && left < 20)
+    #expect(await parts.store.sync().skipped == nil)
+    #expect(try parts.store.pendingCounts().total == 0)
+  }
+
+  /// Promises: Scenario-22
+  @Test("Scenario 22: a token that says when it ends is renewed before that, and no request is refused")
+  func prefetch() async throws {
+    let parts = try parts(pending: 1) { number, time in
+      AccessToken(number == 1 ? "good" : "better", expiresAt: time.now + 600_000)
+    }
+    #expect(await parts.store.sync().skipped == nil)
+    parts.time.advance(by: 500_000)
+    #expect(await parts.store.sync().skipped == nil)
+    #expect(parts.asked() == 1)
+    parts.time.advance(by: 41_000)
+    parts.transport.setPrincipals(["better": "ann"])
+    #expect(await parts.store.sync().skipped == nil)
+    #expect(parts.asked() == 2)
+    #expect(!parts.transport.statuses.contains(401))
+  }
+
+  @Test("a token of a short life is not asked for with each request")
+  func shortLife() async throws {
+    let parts = try parts(pending: 20, Self.small()) { _, time in
+      AccessToken("good", expiresAt: time.now + 10_000)
+    }
+    #expect(await parts.store.sync().skipped == nil)
+    #expect(parts.asked() == 1)
+    parts.time.advance(by: 5_000)
+    #expect(await parts.store.sync().skipped == nil)
+    #expect(parts.asked() == 2)
+  }
+
+  /// Promises: Scenario-22
+  @Test(
+    "Scenario 22: while no new token is to be had, the old one is used to its end; then work waits for one")
+  func refreshFails() async throws {
+    struct NoToken: Error {}
+    let parts = try parts(pending: 1) { number, time in
+      guard number == 1 || number == 4 else { throw NoToken() }
+      return AccessToken("good", expiresAt: time.now + 600_000)
+    }
+    #expect(await parts.store.sync().skipped == nil)
+    parts.time.advance(by: 590_000)
+    #expect(await parts.store.sync().skipped == nil)
+    try await parts.store.store.write { try $0.insert(Record("Todo", id: "late", ["title": "x"])) }
+    parts.time.advance(by: 20_000)
+    #expect(await parts.store.sync().skipped?.name == "authenticationRequired")
+    #expect(try parts.store.pendingCounts().insert == 1)
+    #expect(await parts.store.sync().pushed == 1)
+  }
+
+  @Test("a token's value is in no description")
+  func silence() {
+    let token = AccessToken("hush", expiresAt: 1)
+    #expect(!"\(token) \(String(reflecting: token))".contains("hush"))
+  }
+
+  private static func busy(_ seconds: String?) -> TransportResponse {
+    TransportResponse(status: 503, headers: seconds.map { [.retryAfter: $0] } ?? [:])
+  }
+
+  /// Promises: H-42, X-6
+  @Test("a busy server is asked again when it said, three times, on the clock that was given")
+  func patience() async throws {
+    let parts = try parts(pending: 1) { _, _ in AccessToken("good") }
+    parts.transport.setScript { $0 <= 3 ? Self.busy("2") : nil }
+    let sync = Task { await parts.store.sync() }
+    for _ in 0..<3 {
+      await parts.clock.waitForSleepers()
+      #expect(parts.clock.sleepers == [.seconds(2)])
+      parts.clock.advance(by: .seconds(2))
+    }
+    #expect(await sync.value.pushed == 1)
+    #expect(parts.transport.statuses.filter { $0 == 503 }.count == 3)
+  }
+
+  /// Promises: H-42, X-6
+  @Test("a server that stays busy is left alone after the third time; without a time to wait, at once")
+  func stillBusy() async throws {
+    let parts = try parts(pending: 1) { _, _ in AccessToken("good") }
+    parts.transport.setScript { _ in Self.busy("2") }
+    let sync = Task { await parts.store.sync() }
+    for _ in 0..<3 {
+      await parts.clock.waitForSleepers()
+      parts.clock.advance(by: .seconds(2))
+    }
+    let report = await sync.value
+    #expect(report.skipped?.name == "throttled" && report.retryAfter == 2)
+    #expect(parts.transport.statuses == [503, 503, 503, 503])
+    #expect(try parts.store.pendingCounts().insert == 1)
+    parts.transport.setScript { _ in Self.busy(nil) }
+    #expect(await parts.store.sync().skipped?.name == "unreachable")
+    #expect(parts.transport.statuses.count == 5)
+    parts.transport.setScript { _ in Self.busy("86400") }
+    #expect(await parts.store.sync().skipped?.name == "throttled")
+    #expect(parts.transport.statuses.count == 6)
+  }
+
+  /// Promises: X-6
+  @Test("a post that is not repeatable is never sent a second time")
+  func notRepeatable() async throws {
+    #expect(!TransportRequest(.post, "https://example.org").isRepeatable)
+    #expect(TransportRequest(.get, "https://example.org").isRepeatable)
+    #expect(TransportRequest(.post, "https://example.org", isRepeatable: true).isRepeatable)
+  }
+
+  /// Promises
+  @Test("addresses without TLS are refused before anything is sent, except this machine's, or on purpose")
+  func encryption() async throws {
+    let authority = Authority(ledger: try SQLiteLedger(), now: { 0 })
+    for (url, allowed, goes) in [
+      ("http://example.org", false, false), ("HTTP://example.org", false, false),
+      ("http://127.0.0.1.example.org", false, false), ("http://localhost.example.org", false, false),
+      ("http://example.org", true, true), ("https://example.org", false, true),
+      ("http://localhost:8080", false, true), ("http://127.0.0.1:8080", false, true),
+      ("http://[::1]:80", false, true),
+    ] {
+      let transport = AuthorityTransport(authority, principals: ["good": "ann"])
+      let remote = BothyRemote(
+        url: url, space: "hut", transport: transport, allowsHTTP: allowed, token: { "good" })
+      do {
+        _ = try await remote.exchange(SyncRequest(device: "d", pulls: [.init(.space)]))
+        #expect(goes, "\(url) \(allowed)")
+      } catch {
+        #expect(!goes && error.code == "insecureAddress", "\(url) \(allowed): \(error)")
+      }
+      #expect(transport.tokens.isEmpty == !goes)
+    }
+  }
+}

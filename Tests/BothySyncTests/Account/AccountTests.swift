@@ -1,0 +1,301 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// A device with a folder of accounts, and the server that all of them use.
+struct AccountDevice {
+  let authority: Authority
+  let folder: AccountFolder
+  let temporary: TemporaryFolder
+  let time = VirtualTime()
+
+  static let ann = AccountID(space: "hut", principal: "ann")
+  static let bob = AccountID(space: "hut", principal: "bob")
+
+  init(schema: Schema = .notes) throws {
+    authority = Authority(ledger: try SQLiteLedger(), now: time.reader())
+    temporary = try TemporaryFolder()
+    folder = Self.folder(temporary, schema, [], time)
+  }
+
+  static func folder(
+    _ temporary: TemporaryFolder, _ schema: Schema, _ migrations: [Migration], _ time: VirtualTime
+  ) -> AccountFolder {
+    AccountFolder(
+      at: temporary.path + "/accounts", schema: schema, migrations: migrations, configuration: .quiet,
+      options: StoreOptions(durability: .normal, processes: .single, readers: 1),
+      clock: { SyncClock(now: time.reader()) })
+  }
+
+  func remote(_ id: AccountID) -> FaultyRemote {
+    FaultyRemote(InProcessRemote(authority, space: id.space, principal: Principal(id.principal)))
+  }
+
+  func open(_ id: AccountID, importing document: String? = nil) throws -> (
+    account: Account, remote: FaultyRemote
+  ) {
+    let remote = remote(id)
+    return (try folder.open(id, remote: remote, importing: document), remote)
+  }
+
+  /// The titles on the server, with who owns them.
+  func served() async throws -> [String: String] {
+    try await authority.ledger.read(space: "hut") { ledger in
+      var titles: [String: String] = [:]
+      try ledger.forEachRecord(in: .space) { entry in
+        guard let title = try entry.record.fields.members()["title"]?.stringValue else { return }
+        titles[title] = entry.record.owner
+      }
+      return titles
+    }
+  }
+}
+
+@Suite("Accounts")
+struct AccountTests {
+  private let ann = AccountDevice.ann
+  private let bob = AccountDevice.bob
+
+  private func insert(_ id: String, in account: Account) throws {
+    try account.store.store.write { try $0.insert(Note(id: id, id)) }
+  }
+
+  /// Promises: N-8, N-36, H-53
+  @Test(
+    "A user's pending work is neither sent with another's token nor seen by another, and goes when they return"
+  )
+  func userSwitch() async throws {
+    let device = try AccountDevice()
+    let first = try device.open(ann)
+    for id in ["a1", "a2", "a3"] { try insert(id, in: first.account) }
+    #expect(try await first.account.signOut(.park) == 3)
+    let other = try device.open(bob)
+    try insert("b1", in: other.account)
+    #expect(try await other.account.store.store.fetch(Query<Note>()).map(\.id) == ["b1"])
+    #expect(await other.account.store.sync().pushed == 1)
+    #expect(other.remote.requests.flatMap(\.operations).map(\.record.id) == ["b1"])
+    #expect(try await device.served() == ["b1": "bob"])
+    #expect(try device.folder.accounts().first { $0.id == ann }?.pending.total == 3)
+    try await other.account.signOut(.refuseIfPending)
+    let back = try device.open(ann)
+    #expect(try back.account.store.pendingCounts().insert == 3)
+    #expect(await back.account.store.sync().pushed == 3)
+    #expect(try await device.served() == ["a1": "ann", "a2": "ann", "a3": "ann", "b1": "bob"])
+    #expect(try device.folder.accounts().map(\.id) == [ann])
+  }
+
+  /// Promises: N-8
+  @Test("A file opened for somebody else is refused by a typed error, and stays as it was")
+  func wrongAccount() async throws {
+    let device = try AccountDevice()
+    let path = device.temporary.path + "/one.bothy"
+    func open(_ id: AccountID?) throws -> SyncedStore {
+      try SyncedStore(at: path, schema: .notes, remote: device.remote(ann), owner: id, configuration: .quiet)
+    }
+    let store = try open(ann)
+    try await store.store.write { try $0.insert(Note(id: "a1", "a1")) }
+    try store.store.close()
+    for other in [bob, AccountID(space: "barn", principal: "ann")] {
+      let error = #expect(throws: SyncError.self) { _ = try open(other) }
+      #expect(error?.code == .wrongAccount)
+    }
+    let again = try open(nil)
+    #expect(again.owner == ann)
+    #expect(try again.pendingCounts().total == 1)
+  }
+
+  /// Promises: H-53
+  @Test("Work sent with somebody else's token is refused by the server as a whole, and stays pending")
+  func wrongToken() async throws {
+    let device = try AccountDevice()
+    let account = try device.folder.open(ann, remote: device.remote(bob))
+    try insert("a1", in: account)
+    let report = await account.store.sync()
+    #expect(report.skipped?.name == "wrongPrincipal")
+    #expect(try account.store.pendingCounts().total == 1)
+    #expect(try await device.served().isEmpty)
+    let direct = await #expect(throws: SyncError.self) {
+      try await account.store.save(Note(id: "a2", "a2"), options: RequestOptions(savePolicy: .networkOnly))
+    }
+    #expect(direct?.code == .rejected)
+    #expect(try await device.served().isEmpty)
+  }
+
+  @Test("Accounts that differ by case or by a separator have files of their own, of the same length")
+  func names() throws {
+    let device = try AccountDevice()
+    let ids = [
+      AccountID(space: "hut", principal: "ann"), AccountID(space: "hut", principal: "Ann"),
+      AccountID(space: "hu", principal: "tann"), AccountID(space: "../x", principal: "a/b"),
+      AccountID(space: "hut", principal: String(repeating: "x", count: 5000)),
+    ]
+    let files = ids.map { device.folder.file(of: $0) }
+    #expect(Set(files.map { $0.lowercased() }).count == ids.count)
+    #expect(Set(files.map(\.count)).count == 1)
+    for id in ids { _ = try device.open(id) }
+    #expect(try Set(device.folder.accounts().map(\.id)) == Set(ids))
+  }
+
+  // MARK: signing out
+
+  @Test("Signing out is refused with the count while anything is pending; otherwise the file goes")
+  func refuse() async throws {
+    let device = try AccountDevice()
+    let (account, _) = try device.open(ann)
+    for id in ["a1", "a2"] { try insert(id, in: account) }
+    let error = await #expect(throws: SyncError.self) { try await account.signOut(.refuseIfPending) }
+    #expect(error?.code == .pendingChanges && error?.pendingCount == 2)
+    #expect(await account.store.sync().pushed == 2)
+    #expect(try await account.signOut(.refuseIfPending) == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: device.folder.path).isEmpty)
+    let second = await #expect(throws: SyncError.self) { try await account.signOut(.discard) }
+    #expect(second?.code == .signedOut)
+  }
+
+  @Test(
+    "What is exported at signing out is pending again when it is imported, whatever was in doubt counts once")
+  func export() async throws {
+    let device = try AccountDevice()
+    let path = device.temporary.path + "/ann.json"
+    let first = try device.open(ann)
+    try insert("kept", in: first.account)
+    try insert("gone", in: first.account)
+    await first.account.store.sync()
+    try await first.account.store.store.write { transaction in
+      try transaction.update(Note.self, id: "kept") { $0.score = 1 }
+    }
+    first.remote.setScript { .lostAnswer }
+    await first.account.store.sync()
+    try await first.account.store.store.write { transaction in
+      try transaction.delete(Note.self, id: "gone")
+      try transaction.insert(Note(id: "new", "new", note: "déjà \"vu\"\n"))
+      try transaction.update(Note.self, id: "kept") { $0.score += 1 }
+    }
+    try await first.account.store.save(Note(id: "draft", "draft"), options: RequestOptions(isDraft: true))
+    #expect(try await first.account.signOut(.export(to: path)) == 4)
+    #expect(!FileManager.default.fileExists(atPath: device.folder.file(of: ann)))
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    let stranger = #expect(throws: SyncError.self) { try device.open(bob, importing: path) }
+    #expect(stranger?.code == .wrongAccount)
+
+    let back = try device.open(ann, importing: path)
+    #expect(try back.account.store.pendingCounts().total == 4)
+    #expect(try back.account.store.state(of: .note("draft")) == .draft)
+    let report = await back.account.store.sync()
+    #expect(report.skipped == nil && report.failures.isEmpty && report.overwritten.isEmpty)
+    let kept = try await device.authority.query(
+      space: "hut", principal: Principal("ann"), RecordQuery("Note"))
+    let scores = try kept.map { try $0.fields.members()["score"] }
+    #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
+    #expect(scores.contains(.int(2)))
+    #expect(try back.account.store.store.fetch(Note.self, id: "new")?.note == "déjà \"vu\"\n")
+    #expect(try back.account.store.outbox().map(\.record.id) == ["draft"])
+    #expect(try back.account.store.diagnose().findings.isEmpty)
+  }
+
+  /// Promises: H-56
+  @Test(
+    "A document that an older version of the app exported is brought to the new schema when it is imported")
+  func importAfterUpdate() async throws {
+    let old = Schema(version: 1, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let new = Schema(
+      version: 2,
+      types: [
+        TypeSchema("Memo", fields: [FieldSchema("heading", .text), FieldSchema("stars", .int, default: 3)])
+      ])
+    let device = try AccountDevice(schema: old)
+    let path = device.temporary.path + "/ann.json"
+    let first = try device.open(ann)
+    try await first.account.store.store.write { try $0.insert(Record("Memo", id: "M1", ["title": "one"])) }
+    try await first.account.signOut(.export(to: path))
+    let updated = AccountDevice.folder(
+      device.temporary, new, [Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading"))],
+      device.time)
+    let account = try updated.open(ann, remote: device.remote(ann), importing: path)
+    #expect(await account.store.sync().pushed == 1)
+    let server = try await device.authority.query(
+      space: "hut", principal: Principal("ann"), RecordQuery("Memo"))
+    #expect(try server.map { try $0.fields.members() } == [["heading": "one", "stars": 3]])
+    try await account.signOut(.park)
+    let files = try FileManager.default.contentsOfDirectory(atPath: updated.path)
+    #expect(files.allSatisfy { !$0.contains("import") })
+  }
+
+  @Test("A document is not imported over pending changes of the same record, nor from a file that is none")
+  func importRefused() async throws {
+    let device = try AccountDevice()
+    let path = device.temporary.path + "/ann.json"
+    let first = try device.open(ann)
+    try insert("a1", in: first.account)
+    try await first.account.signOut(.export(to: path))
+    let second = try device.open(ann)
+    try insert("a1", in: second.account)
+    try await second.account.signOut(.park)
+    let error = #expect(throws: SyncError.self) { try device.open(ann, importing: path) }
+    #expect(error?.code == .pendingChanges)
+    #expect(try device.open(ann).account.store.pendingCounts().total == 1)
+    for text in ["", "{}", "{\"format\":\"bothy-pending\",\"version\":99}"] {
+      let bad = device.temporary.path + "/bad.json"
+      try Data(text.utf8).write(to: URL(fileURLWithPath: bad))
+      let error = #expect(throws: SyncError.self) { try device.open(bob, importing: bad) }
+      #expect(error?.code == .badDocument)
+    }
+    let exists = try device.open(ann)
+    let there = await #expect(throws: SyncError.self) { try await exists.account.signOut(.export(to: path)) }
+    #expect(there?.code == .badDocument)
+    #expect(try exists.account.store.pendingCounts().total == 1)
+  }
+
+  @Test(
+    "Signing out during a sync lets its present request end; the sync and both callers have one outcome each")
+  func duringSync() async throws {
+    let device = try AccountDevice()
+    var configuration = SyncConfiguration.quiet
+    configuration.batchSize = 1
+    let folder = AccountFolder(
+      at: device.folder.path, schema: .notes, configuration: configuration,
+      options: StoreOptions(durability: .normal, processes: .single, readers: 1))
+    let remote = device.remote(ann)
+    let account = try folder.open(ann, remote: remote)
+    await account.store.sync()
+    for number in 0..<5 { try insert("a\(number)", in: account) }
+    let latch = Latch()
+    remote.setBeforeSending { _ in await latch.pass() }
+    let store = account.store
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    let joined = Task { await store.sync() }
+    try await until { store.joinedCount == 1 }
+    let out = Task { try await account.signOut(.park) }
+    try await until { store.isSignedOut }
+    #expect(await store.sync().skipped == .signedOut)
+    let second = await #expect(throws: SyncError.self) { try await account.signOut(.discard) }
+    #expect(second?.code == .signedOut)
+    latch.open()
+    let report = await sync.value
+    #expect(report.skipped == .signedOut && report.pushed == 1)
+    #expect(await joined.value == report)
+    #expect(try await out.value == 4)
+    #expect(try device.folder.accounts().first?.pending.total == 4)
+  }
+
+  @Test("A sign-out that is refused leaves syncing as it was; one that is not ends run()")
+  func running() async throws {
+    let device = try AccountDevice()
+    let (account, remote) = try device.open(ann)
+    let store = account.store
+    let clock = VirtualClock()
+    let run = Task { await store.run(clock: clock) }
+    try await until { store.status.phase != .stopped }
+    remote.isOffline = true
+    try insert("a1", in: account)
+    _ = try? await account.signOut(.refuseIfPending)  // refused; what follows shows that nothing ended
+    remote.isOffline = false
+    #expect(await store.sync().pushed == 1)
+    try await account.signOut(.refuseIfPending)
+    await run.value
+  }
+}

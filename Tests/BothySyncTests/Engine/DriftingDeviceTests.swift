@@ -1,0 +1,197 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// Rows H-6 to H-8 and R17: edits are compared by the server's clock, whatever the device's says.
+@Suite("Clocks that are wrong")
+struct DriftingDeviceTests {
+  /// A device whose clock can be set and whose machine can be restarted.
+  final class Machine: Sendable {
+    private struct State {
+      var skew: Int64
+      var boot = 1
+      var bootedAt: Int64
+    }
+    private let time: VirtualTime
+    private let state: Mutex<State>
+
+    init(_ time: VirtualTime, skew: Int64 = 0) {
+      self.time = time
+      state = Mutex(State(skew: skew, bootedAt: time.now))
+    }
+
+    func setClock(by amount: Int64) { state.withLock { $0.skew += amount } }
+
+    func restart() {
+      state.withLock { state in
+        state.boot += 1
+        state.bootedAt = time.now
+      }
+    }
+
+    func clock() -> SyncClock {
+      SyncClock(now: { self.time.now + self.state.withLock { $0.skew } }) {
+        self.state.withLock { Uptime(boot: "boot\($0.boot)", milliseconds: self.time.now - $0.bootedAt) }
+      }
+    }
+  }
+
+  private struct Devices {
+    let world: SimulatedWorld
+    let folder: TemporaryFolder
+    let machine: Machine
+    let a: SyncedStore
+    let b: SyncedStore
+
+    func later(_ minutes: Int64) { world.time.advance(by: minutes * 60_000) }
+
+    func retitle(_ store: SyncedStore, _ title: String) throws {
+      try store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = title } }
+    }
+
+    func title(_ store: SyncedStore) throws -> String? { try store.store.fetch(Note.self, id: "T1")?.title }
+
+    func serverTitle() async throws -> String? {
+      try await world.serverRecords()[.note()]?.fields.members()["title"]?.stringValue
+    }
+
+    func reopened() throws -> SyncedStore {
+      try a.store.close()
+      return try Self.open(world, folder.path + "/a.bothy", machine.clock())
+    }
+
+    static func open(_ world: SimulatedWorld, _ path: String, _ clock: SyncClock) throws -> SyncedStore {
+      var configuration = SyncConfiguration.quiet
+      configuration.mergePolicies = MergePolicies(.lastModifiedWins)
+      return try SyncedStore(
+        at: path, schema: .notes, remote: InProcessRemote(world.authority), configuration: configuration,
+        clock: clock)
+    }
+  }
+
+  /// A and B share T1; the offset of A's clock was measured.
+  private func devices(skew: Int64 = 0) async throws -> Devices {
+    let world = try SimulatedWorld()
+    let folder = try TemporaryFolder()
+    let machine = Machine(world.time, skew: skew)
+    let devices = Devices(
+      world: world, folder: folder, machine: machine,
+      a: try Devices.open(world, folder.path + "/a.bothy", machine.clock()),
+      b: try Devices.open(world, folder.path + "/b.bothy", Machine(world.time).clock()))
+    try await devices.b.store.write { try $0.insert(Note(id: "T1", "start")) }
+    await devices.b.sync()
+    await devices.a.sync()
+    return devices
+  }
+
+  private let hour: Int64 = 3_600_000
+
+  /// Promises: H-6, X-4
+  @Test("H-6: an hour ahead does not win, an hour behind does not lose")
+  func skewed() async throws {
+    for skew in [hour, -hour] {
+      let ahead = try await devices(skew: skew)
+      try ahead.retitle(ahead.a, "a")
+      ahead.later(5)
+      try ahead.retitle(ahead.b, "b")
+      await ahead.b.sync()
+      await ahead.a.sync()
+      #expect(try await ahead.serverTitle() == "b")
+      #expect(try ahead.title(ahead.a) == "b")
+      let behind = try await devices(skew: skew)
+      try behind.retitle(behind.b, "b")
+      await behind.b.sync()
+      behind.later(5)
+      try behind.retitle(behind.a, "a")
+      await behind.a.sync()
+      #expect(try await behind.serverTitle() == "a")
+    }
+  }
+
+  /// Promises: H-7
+  @Test("H-7: a clock that is set after the offset was measured changes nothing, also over a relaunch")
+  func setLater() async throws {
+    for relaunches in [false, true] {
+      let devices = try await devices()
+      devices.machine.setClock(by: 24 * hour)
+      let a = relaunches ? try devices.reopened() : devices.a
+      try devices.retitle(a, "a")
+      devices.later(5)
+      try devices.retitle(devices.b, "b")
+      await devices.b.sync()
+      await a.sync()
+      #expect(try await devices.serverTitle() == "b")
+      #expect(try devices.title(a) == "b")
+      // And set back: the later edit still wins.
+      devices.machine.setClock(by: -48 * hour)
+      try devices.retitle(devices.b, "b2")
+      await devices.b.sync()
+      devices.later(5)
+      try devices.retitle(a, "a2")
+      await a.sync()
+      #expect(try await devices.serverTitle() == "a2")
+    }
+  }
+
+  /// Promises: H-7
+  @Test(
+    "H-7: after a restart of the device the time of an edit counts as unreliable, and the server's side wins")
+  func rebooted() async throws {
+    let devices = try await devices()
+    devices.machine.setClock(by: 24 * hour)
+    devices.machine.restart()
+    let a = try devices.reopened()
+    try devices.retitle(devices.b, "b")
+    await devices.b.sync()
+    devices.later(5)
+    try devices.retitle(a, "a")
+    #expect(try a.outbox().first?.isEditTimeReliable == false)
+    let report = await a.sync()
+    #expect(try await devices.serverTitle() == "b")
+    #expect(report.overwritten.map(\.record) == [.note()])
+    // The server's clock was heard: edits count again.
+    devices.later(5)
+    try devices.retitle(devices.b, "b2")
+    await devices.b.sync()
+    devices.later(5)
+    try devices.retitle(a, "a2")
+    #expect(try a.outbox().first?.isEditTimeReliable == true)
+    await a.sync()
+    #expect(try await devices.serverTitle() == "a2")
+  }
+
+  /// Promises: H-8, S-75
+  @Test(
+    "H-8: with local times sent the later edit wins, in whatever order the devices sync; without, the first to sync"
+  )
+  func timesOfEdits() async throws {
+    for sends in [true, false] {
+      let pair = try await Pair.sharing(policy: .lastModifiedWins) { $0.sendsLocalTimes = sends }
+      try pair.b.retitle("b")
+      pair.world.time.advance(by: 300_000)
+      try pair.a.retitle("a")
+      pair.world.time.advance(by: 300_000)
+      await pair.b.store.sync()
+      pair.world.time.advance(by: 300_000)
+      let report = await pair.a.store.sync()
+      #expect(try await pair.serverTitle() == (sends ? "a" : "b"))
+      #expect(report.overwritten.isEmpty == sends)
+      let modified = pair.b.operations.map(\.modified)
+      #expect(modified.allSatisfy { ($0 != nil) == sends } && !modified.isEmpty)
+    }
+  }
+
+  /// Promises: S-75
+  @Test("Saves that go to the server at once carry no local time; a time before 1970 is sent as it is")
+  func onlineSaves() async throws {
+    let pair = try Pair()
+    try await pair.a.store.save(Note(id: "T1", "t"), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(pair.a.operations.map(\.modified) == [nil])
+    let early = Operation(id: "1", kind: .insert, record: .note("T2"), modified: -1_234)
+    var writer = JSONWriter()
+    early.write(to: &writer)
+    #expect(try JSONReader.read(writer.bytes) { try Operation(from: &$0) }.modified == -1_234)
+  }
+}

@@ -1,0 +1,343 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// On which networks, when and for which types syncs run.
+@Suite("When syncs may run")
+struct SyncPolicyTests {
+  private struct Running {
+    let pair: Pair
+    let clock: VirtualClock
+    let feed: NetworkFeed
+    let task: Task<Void, Never>
+
+    var a: SimulatedDevice { pair.a }
+    var store: SyncedStore { pair.a.store }
+
+    func send(_ state: NetworkState) async throws {
+      feed.send(state)
+      try await until { store.status.network == state }
+    }
+
+    func stop() async {
+      task.cancel()
+      await task.value
+    }
+  }
+
+  private func start(
+    _ triggers: SyncTriggers = [], _ state: NetworkState = .reachable,
+    _ configure: (inout SyncConfiguration) -> Void
+  ) async throws -> Running {
+    let pair = try await Pair.sharing { configuration in
+      configuration.triggers = triggers
+      configure(&configuration)
+    }
+    let clock = VirtualClock()
+    let feed = NetworkFeed(state)
+    let store = pair.a.store
+    let task = Task { await store.run(reachability: feed, clock: clock) }
+    try await until { store.status.phase != .stopped && store.status.network == state }
+    return Running(pair: pair, clock: clock, feed: feed, task: task)
+  }
+
+  @Test(
+    "On a network that may cost money, on one to be spared, and to save power, the policy's syncs wait; forced ones run"
+  )
+  func terms() async throws {
+    for (state, reason) in [
+      (NetworkState(.reachable, expensive: true), SkipReason.expensiveNetwork),
+      (NetworkState(.reachable, constrained: true), .constrainedNetwork),
+      (NetworkState(.reachable, lowPower: true), .lowPower),
+    ] {
+      let running = try await start(.save, state) {
+        $0.syncPolicy = SyncPolicy(SyncPolicy.Terms(expensive: false, constrained: false, lowPower: false))
+      }
+      try await running.store.save(Note(id: "T2", "two"))
+      #expect(await running.store.sync().skipped == reason)
+      #expect(running.store.status.lastProblem == reason)
+      #expect(running.a.remote.requests.isEmpty)
+      #expect(try running.a.isPending("T2"))
+      let forced = await running.store.sync(forced: true)
+      #expect(forced.skipped == nil && forced.pushed == 1)
+      await running.stop()
+    }
+  }
+
+  @Test("What waited for another network goes when it is there, after it has been so for a second")
+  func wifi() async throws {
+    let running = try await start([.save, .reachability], NetworkState(.reachable, expensive: true)) {
+      $0.syncPolicy = .wifiOnly
+    }
+    try await running.store.save(Note(id: "T2", "two"))
+    try await until { running.store.status.phase == .paused }
+    try await running.send(.reachable)
+    await running.clock.waitForSleepers()
+    #expect(running.a.remote.requests.isEmpty)
+    running.clock.advance(by: .seconds(1))
+    try await until { try !running.a.isPending("T2") }
+    await running.stop()
+  }
+
+  @Test("A policy that is set takes effect at once")
+  func setting() async throws {
+    let running = try await start(.save, NetworkState(.reachable, expensive: true)) {
+      $0.syncPolicy = .wifiOnly
+    }
+    try await running.store.save(Note(id: "T2", "two"))
+    try await until { running.store.status.phase == .paused }
+    running.store.syncPolicy = .always
+    try await until { try !running.a.isPending("T2") }
+    await running.stop()
+  }
+
+  @Test("Types on narrower terms wait while others are sent, and so does what refers to them")
+  func types() async throws {
+    let schema = Schema(
+      types: [
+        TypeSchema("Photo", fields: [FieldSchema("title", .text)]),
+        TypeSchema("Memo", fields: [FieldSchema("title", .text)]),
+        TypeSchema(
+          "Caption",
+          fields: [
+            FieldSchema("title", .text), FieldSchema("photo", .reference(to: "Photo", onDelete: .cascade)),
+          ]),
+      ])
+    let world = try SimulatedWorld()
+    var configuration = SyncConfiguration.quiet
+    configuration.syncPolicy = SyncPolicy(types: ["Photo": .wifiOnly])
+    let device = try world.addDevice(schema: schema, configuration: configuration)
+    let store = device.store
+    let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
+    let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
+    try await until { store.status.network.isExpensive }
+    try device.put(Record("Photo", id: "P", ["title": "p"]))
+    try device.put(Record("Memo", id: "M", ["title": "m"]))
+    try device.put(Record("Caption", id: "C", ["title": "c", "photo": "P"]))
+    let report = await store.sync()
+    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.blocked.map(\.record.id) == ["C"])
+    #expect(try store.outbox().map(\.record.id).sorted() == ["C", "P"])
+    feed.send(.reachable)
+    try await until { store.status.network == .reachable }
+    #expect(await store.sync().pushed == 2)
+    store.syncPolicy.heldTypes = ["Memo"]
+    try device.change { try $0.update(RecordID(type: "Memo", id: "M"), fields: ["title": "m2"]) }
+    #expect(await store.sync().pushed == 0)
+    #expect(await store.sync(forced: true).pushed == 1)
+    run.cancel()
+    await run.value
+  }
+
+  @Test("Paused stays paused over a relaunch; a manual sync says so, a forced one runs, resuming goes on")
+  func paused() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.store.pause()
+    try pair.a.retitle("b")
+    try pair.a.restart()
+    #expect(pair.a.store.isPaused)
+    #expect(pair.a.store.status.lastProblem == .paused)
+    #expect(await pair.a.store.sync().skipped == .paused)
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+    #expect(error?.message.contains("paused") == true)
+    #expect(pair.a.remote.requests.isEmpty)
+    #expect(await pair.a.store.sync(forced: true).pushed == 1)
+    try pair.a.store.resume()
+    try pair.a.restart()
+    #expect(await pair.a.store.sync().skipped == nil)
+  }
+
+  @Test("A draft stays here over a relaunch and its later edits with it, until it is released")
+  func drafts() async throws {
+    let pair = try await Pair.sharing()
+    try await pair.a.store.save(Note(id: "D", "draft"), options: RequestOptions(isDraft: true))
+    try pair.a.restart()
+    try pair.a.retitle("D", "draft 2")
+    #expect(await pair.a.store.sync().pushed == 0)
+    #expect(try pair.a.store.state(of: .note("D")) == .draft)
+    try pair.a.store.release(.note("D"))
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.serverTitle("D") == "draft 2")
+  }
+
+  @Test("A transaction of drafts is held as a whole and released as a whole")
+  func draftTransaction() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try pair.a.retitle("T2", "sent")
+    let drafts = try await pair.a.store.writeDraft { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "held" }
+      try transaction.insert(Note(id: "T3", "held"))
+    }
+    #expect(drafts == [.note("T1"), .note("T3")])
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try pair.a.store.outbox().map(\.state) == [.held, .held])
+    #expect(try await pair.server("T3") == nil)
+    try pair.a.store.release(drafts)
+    #expect(await pair.a.store.sync().pushed == 2)
+    #expect(try await pair.isEven())
+  }
+
+  // MARK: the fetch policy
+
+  /// Promises: S-20
+  @Test("A read goes by the fetch policy that was in force when it began")
+  func captured() async throws {
+    let pair = try await Pair.sharing()
+    pair.a.store.fetchPolicy = .networkOnly
+    let latch = Latch()
+    let slow = SlowReads(pair.a.remote, latch)
+    let store = try SyncedStore(at: nil, schema: .notes, remote: slow, configuration: .quiet)
+    store.fetchPolicy = .networkOnly
+    let read = Task { try await store.fetch(Query<Note>()) }
+    await latch.reached()
+    store.fetchPolicy = .cacheOnly
+    latch.open()
+    #expect(try await read.value.origin == .network)
+    #expect(try await store.fetch(Query<Note>()).origin == .cache)
+  }
+
+  /// Promises: S-21, S-22, S-23, S-24
+  @Test(
+    "The policy for a status is asked for when the store opens and for each different status; any number may listen"
+  )
+  func provider() async throws {
+    let asked = Mutex<[NetworkStatus]>([])
+    let running = try await start([], .unknown) { configuration in
+      configuration.fetchPolicyProvider = { status in
+        asked.withLock { $0.append(status) }
+        return status == .reachable ? .networkElseCache : status == .unknown ? .networkElseCache : .cacheOnly
+      }
+    }
+    // Both devices were opened with the same configuration.
+    #expect(asked.withLock { $0 } == [.unknown, .unknown])
+    #expect(running.store.fetchPolicy == .networkElseCache)
+    var one = running.store.networkStatuses.makeAsyncIterator()
+    var two = running.store.networkStatuses.makeAsyncIterator()
+    #expect(await one.next() == .unknown)
+    #expect(await two.next() == .unknown)
+    try await running.send(.notReachable)
+    #expect(await one.next() == .notReachable)
+    #expect(await two.next() == .notReachable)
+    #expect(running.store.fetchPolicy == .cacheOnly)
+    try await running.send(NetworkState(.notReachable, lowPower: true))
+    try await running.send(.reachable)
+    #expect(asked.withLock { $0 } == [.unknown, .unknown, .notReachable, .reachable])
+    await running.stop()
+  }
+
+  /// Promises: S-22, S-42, S-79
+  @Test("When the network is back, what is pending is sent before reads ask the server")
+  func syncFirst() async throws {
+    let running = try await start([], .notReachable) { configuration in
+      configuration.fetchPolicyProvider = { $0 == .reachable ? .networkOnly : .cacheOnly }
+    }
+    try running.a.retitle("mine")
+    try running.pair.b.retitle("theirs")
+    await running.pair.b.store.sync()
+    try await running.send(.reachable)
+    #expect(running.store.fetchPolicy == .cacheOnly)
+    #expect(try await running.store.fetch(Query<Note>()).values.map(\.title) == ["mine"])
+    #expect(running.a.remote.reads == 0)
+    var policies = running.store.fetchPolicies.makeAsyncIterator()
+    #expect(await policies.next() == .cacheOnly)
+    await running.clock.waitForSleepers()
+    running.clock.advance(by: .seconds(1))
+    #expect(await policies.next() == .networkOnly)
+    #expect(try running.a.store.outbox().isEmpty)
+    #expect(try await running.store.fetch(Query<Note>()).origin == .network)
+    await running.stop()
+  }
+
+  /// Promises: H-54, S-42
+  @Test(
+    "A network that changes twenty times in a second starts at most two syncs, and the last status counts")
+  func flapping() async throws {
+    for last in [NetworkState.reachable, .notReachable] {
+      let running = try await start(.reachability, .notReachable) { configuration in
+        configuration.fetchPolicyProvider = { $0 == .reachable ? .networkElseCache : .cacheOnly }
+      }
+      try running.a.retitle("b")
+      let other = last == .reachable ? NetworkState.notReachable : .reachable
+      for change in 1...20 {
+        try await running.send(change % 2 == 0 ? last : other)
+        running.clock.advance(by: .milliseconds(50))
+      }
+      await running.clock.waitForSleepers()
+      if last == .reachable {
+        // The last of them may not sleep yet.
+        try await until {
+          running.clock.advance(by: .seconds(1))
+          return running.store.fetchPolicy == .networkElseCache
+        }
+        #expect(try !running.a.isPending())
+      } else {
+        running.clock.advance(by: .seconds(1))
+        #expect(running.store.fetchPolicy == .cacheOnly)
+      }
+      let syncs = running.a.remote.requests.count { !$0.operations.isEmpty }
+      #expect(syncs <= 2)
+      await running.stop()
+    }
+  }
+
+  /// Promises: S-79, S-80
+  @Test(
+    "Started so, reads come from the local store until a sync was completed, and never switch without one")
+  func startup() async throws {
+    let pair = try await Pair.sharing {
+      $0.fetchPolicy = .networkElseCache
+      $0.startup = .syncThenNetwork
+    }
+    try pair.a.retitle("mine")
+    try pair.a.restart()
+    let store = pair.a.store
+    #expect(store.fetchPolicy == .cacheOnly)
+    pair.a.remote.isOffline = true
+    #expect(await store.sync().skipped?.name == "unreachable")
+    #expect(try await store.fetch(Query<Note>()).values.map(\.title) == ["mine"])
+    #expect(pair.a.remote.reads == 0)
+    pair.a.remote.isOffline = false
+    await store.sync()
+    #expect(store.fetchPolicy == .networkElseCache)
+    #expect(try await store.fetch(Query<Note>()).origin == .network)
+  }
+
+  /// Promises: S-24
+  @Test("While nothing is known of the network it is tried, and a failure falls back")
+  func unknown() async throws {
+    let pair = try await Pair.sharing()
+    #expect(pair.a.store.status.network == .unknown)
+    #expect(try await pair.a.store.fetch(Query<Note>()).origin == .network)
+    pair.a.remote.isOffline = true
+    #expect(try await pair.a.store.fetch(Query<Note>()).origin == .cache)
+    let receipt = try await pair.a.store.save(
+      Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(receipt.state == .pending)
+  }
+}
+
+/// A remote whose queries stop at a latch.
+private struct SlowReads: RemoteStorage {
+  let remote: FaultyRemote
+  let latch: Latch
+
+  init(_ remote: FaultyRemote, _ latch: Latch) {
+    self.remote = remote
+    self.latch = latch
+  }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await remote.exchange(request)
+  }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    await latch.pass()
+    return try await remote.query(query)
+  }
+
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+}

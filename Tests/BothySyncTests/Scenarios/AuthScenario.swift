@@ -1,0 +1,92 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Tokens that end, and users that come and go, on one device.
+@Suite("Authentication")
+struct AuthScenario {
+  private let ann = AccountDevice.ann
+  private let bob = AccountDevice.bob
+
+  private func write(_ account: Account, _ body: @escaping @Sendable (WriteTransaction) throws -> Void)
+    async throws
+  {
+    try await account.store.store.write(body)
+  }
+
+  /// Promises: Scenario-22, H-53, N-36
+  @Test(
+    "Scenario 22: a token ends in a sync, none is to be had, the user leaves with work pending, another comes, the first returns"
+  )
+  func users() async throws {
+    let device = try AccountDevice()
+    let (first, remote) = try device.open(ann)
+    try await write(first) { transaction in
+      for number in 0..<3 { try transaction.insert(Note(id: "a\(number)", "a\(number)")) }
+    }
+    await first.store.sync()
+    try await write(first) { transaction in
+      try transaction.update(Note.self, id: "a0") { $0.title = "edited" }
+      try transaction.delete(Note.self, id: "a1")
+      try transaction.insert(Note(id: "a3", "a3"))
+    }
+    // 401 in the middle of the sync: what was done counts, the rest is as it was.
+    let calls = Calls()
+    remote.setScript { calls.add() > 1 ? .status(401, retryAfter: nil) : .none }
+    await first.store.sync()
+    try await write(first) { try $0.insert(Note(id: "a4", "a4")) }
+    for _ in 0..<2 {
+      let refused = await first.store.sync()
+      #expect(refused.skipped?.name == "authenticationRequired" && refused.failures.isEmpty)
+    }
+    let left = try first.store.pendingCounts().total
+    #expect(left >= 1)
+    let refusal = await #expect(throws: SyncError.self) { try await first.signOut(.refuseIfPending) }
+    #expect(refusal?.pendingCount == left)
+    #expect(try await first.signOut(.park) == left)
+
+    let (other, others) = try device.open(bob)
+    #expect(try other.store.outbox().isEmpty)
+    #expect(try await other.store.store.fetch(Query<Note>()).isEmpty)
+    try await write(other) { try $0.insert(Note(id: "b1", "b1")) }
+    await other.store.sync()
+    #expect(others.requests.flatMap(\.operations).map(\.record.id) == ["b1"])
+    try await other.signOut(.refuseIfPending)
+
+    let (back, _) = try device.open(ann)
+    #expect(try back.store.pendingCounts().total == left)
+    #expect(await back.store.sync().skipped == nil)
+    #expect(try back.store.outbox().isEmpty)
+    let digest = try await device.authority.digest(space: "hut", principal: Principal("ann"), .space)
+    #expect(try back.store.digest().digest == digest.digest)
+    let served = try await device.served()
+    #expect(
+      served["edited"] == "ann" && served["a4"] == "ann" && served["b1"] == "bob" && served["a1"] == nil)
+    #expect(try back.store.diagnose().findings.isEmpty)
+  }
+
+  /// Promises: Scenario-22, S-85
+  @Test(
+    "Scenario 22: without a token nothing is tried by itself again, and everything goes with the next one")
+  func afterSigningIn() async throws {
+    let device = try AccountDevice()
+    let (account, remote) = try device.open(ann)
+    remote.setScript { .status(401, retryAfter: nil) }
+    try await write(account) { try $0.insert(Note(id: "a1", "a1")) }
+    let store = account.store
+    let clock = VirtualClock()
+    let run = Task { await store.run(clock: clock) }
+    store.requestSync()
+    try await until {
+      store.status.lastProblem?.name == "authenticationRequired" && store.status.phase == .idle
+    }
+    #expect(clock.sleepers.isEmpty && remote.requests.count == 1)
+    remote.setScript { .none }
+    store.requestSync()
+    try await until { try store.outbox().isEmpty }
+    run.cancel()
+    await run.value
+    #expect(try await device.served() == ["a1": "ann"])
+  }
+}

@@ -1,0 +1,190 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// Old apps, new schemas, and updates with a full outbox.
+@Suite("Schema skew")
+struct SchemaSkewScenario {
+  private static func memo(_ version: Int, _ fields: FieldSchema..., and types: [TypeSchema] = []) -> Schema {
+    Schema(version: version, types: [TypeSchema("Memo", fields: fields)] + types)
+  }
+
+  private static let old = memo(1, FieldSchema("title", .text), FieldSchema("count", .text))
+  private static let card = TypeSchema("Card", fields: [FieldSchema("face", .text)])
+  private static let new = memo(
+    2, FieldSchema("heading", .text), FieldSchema("count", .int), FieldSchema("stars", .int, default: 3),
+    FieldSchema("colour", .text, optional: true), and: [card])
+  private static let steps = [
+    Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading")),
+    Migration(
+      to: 2,
+      .convertField(type: "Memo", field: "count") { value in
+        if case .text(let text) = value { .int(Int64(text) ?? 0) } else { .int(0) }
+      }),
+  ]
+
+  private func id(_ name: String) -> RecordID { RecordID(type: "Memo", id: name) }
+
+  /// Promises: Scenario-21, H-56, S-7
+  @Test(
+    "Scenario 21: a full outbox survives the update of the app: renamed, converted and new fields all go out")
+  func fullOutbox() async throws {
+    let pair = try Pair(schema: Self.old)
+    for name in ["edited", "deleted", "doubt"] {
+      try pair.a.put(Record("Memo", id: name, ["title": "start", "count": "1"]))
+    }
+    await pair.a.store.sync()
+    pair.a.remote.setScript { .lostAnswer }
+    try pair.a.change { try $0.update(id("doubt"), fields: ["count": "2"]) }
+    await pair.a.store.sync()
+    pair.a.remote.setScript { .none }
+    try pair.a.change { transaction in
+      try transaction.insert(Record("Memo", id: "made", ["title": "new", "count": "7"]))
+      try transaction.update(id("edited"), fields: ["title": "mine", "count": "5"])
+      try transaction.delete(id("deleted"))
+    }
+    let before = try pair.a.store.pendingCounts()
+    try pair.a.restart(schema: Self.new, migrations: Self.steps)
+    #expect(try pair.a.store.pendingCounts() == before && before.total == 4)
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil && report.failures.isEmpty)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.server("made", type: "Memo") == ["heading": "new", "count": 7, "stars": 3])
+    let edited = try await pair.server("edited", type: "Memo")
+    #expect(edited?["heading"] == "mine" && edited?["count"] == 5)
+    #expect(try await pair.server("deleted", type: "Memo") == nil)
+    #expect(try pair.a.store.diagnose().findings.isEmpty)
+  }
+
+  /// Promises: Scenario-21
+  @Test("Scenario 21: a column the old app does not know survives its edit")
+  func unknownField() async throws {
+    let narrow = Self.memo(1, FieldSchema("title", .text))
+    let wide = Self.memo(2, FieldSchema("title", .text), FieldSchema("colour", .text, optional: true))
+    let world = try SimulatedWorld()
+    let newer = try world.addDevice("newer", schema: wide)
+    let older = try world.addDevice("older", schema: narrow)
+    try newer.put(Record("Memo", id: "M1", ["title": "one", "colour": "red"]))
+    await newer.store.sync()
+    await older.store.sync()
+    try older.change { _ = try $0.update(id("M1"), fields: ["title": "two"]) }
+    await older.store.sync()
+    await newer.store.sync()
+    #expect(try newer.record("Memo", "M1")?.fields == ["title": "two", "colour": "red"])
+    // The old app itself is updated: the column was here all the time.
+    older.remote.forgetRequests()
+    try older.restart(schema: wide)
+    #expect(try older.record("Memo", "M1")?["colour"] == "red")
+    #expect(older.remote.requests.isEmpty && older.remote.reads == 0)
+    #expect(try await world.serverDigest().digest == older.store.digest().digest)
+  }
+
+  /// Promises: Scenario-21
+  @Test(
+    "Scenario 21: records of a type the old app does not know arrive, and appear after its update with no request"
+  )
+  func unknownType() async throws {
+    let narrow = Self.memo(1, FieldSchema("title", .text))
+    let wide = Self.memo(2, FieldSchema("title", .text), and: [Self.card])
+    let world = try SimulatedWorld()
+    let newer = try world.addDevice("newer", schema: wide)
+    let older = try world.addDevice("older", schema: narrow)
+    try newer.put(Record("Card", id: "C1", ["face": "ace"]))
+    await newer.store.sync()
+    await older.store.sync()
+    older.remote.forgetRequests()
+    try older.restart(schema: wide)
+    #expect(try older.record("Card", "C1")?["face"] == "ace")
+    #expect(older.remote.requests.isEmpty && older.remote.reads == 0)
+    #expect(try await world.serverDigest().digest == older.store.digest().digest)
+  }
+
+  /// Promises: Scenario-21
+  @Test(
+    "Scenario 21: when the server takes newer apps only, the outbox waits without a request until the update, then goes"
+  )
+  func parked() async throws {
+    let pair = try Pair(schema: Self.old, rules: AuthorityRules(minimumSchemaVersion: 2)) {
+      $0.triggers = [.save]
+    }
+    try pair.a.put(Record("Memo", id: "M1", ["title": "one", "count": "1"]))
+    let first = await pair.a.store.sync()
+    #expect(first.skipped?.name == "updateRequired")
+    #expect(pair.a.remote.requests.count == 1)
+    for _ in 0..<2 {
+      #expect(await pair.a.store.sync().skipped?.name == "updateRequired")
+      #expect(pair.a.store.status.lastProblem?.name == "updateRequired")
+      let error = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+      #expect(error?.code == .updateRequired)
+      try pair.a.restart()
+    }
+    let store = pair.a.store
+    let run = Task { await store.run(clock: VirtualClock()) }
+    try await until { store.status.phase == .idle || store.status.phase == .paused }
+    try await store.save(Record("Memo", id: "M2", ["title": "two", "count": "2"]))
+    try await until { store.status.phase == .paused }
+    run.cancel()
+    await run.value
+    #expect(pair.a.remote.requests.count == 1)
+    #expect(try store.pendingCounts().insert == 2)
+    // A forced sync asks again; nothing is lost by the answer.
+    #expect(await store.sync(forced: true).skipped?.name == "updateRequired")
+    #expect(pair.a.remote.requests.count == 2)
+    try pair.a.restart(schema: Self.new, migrations: Self.steps)
+    #expect(pair.a.store.status.lastProblem == nil)
+    #expect(await pair.a.store.sync().pushed == 2)
+    #expect(try await pair.server("M2", type: "Memo") == ["heading": "two", "count": 2, "stars": 3])
+    #expect(try await pair.world.serverDigest().digest == pair.a.store.digest().digest)
+  }
+
+  /// Promises: S-72
+  @Test(
+    "A file that does not fit the schema is refused; made anew on purpose, its pending work is in a document first"
+  )
+  func mismatch() async throws {
+    let pair = try Pair(schema: Self.old)
+    try pair.a.put(Record("Memo", id: "M1", ["title": "one", "count": "1"]))
+    let other = Self.memo(2, FieldSchema("title", .text))
+    let refused = #expect(throws: StoreError.self) { try pair.a.restart(schema: other) }
+    #expect(refused?.code == .schemaMismatch)
+    try pair.a.restart(schema: Self.old)
+    #expect(try pair.a.store.pendingCounts().total == 1)
+    var configuration = SyncConfiguration.quiet
+    configuration.schemaMismatch = .resetCache
+    try pair.a.restart(schema: other, configuration: configuration)
+    #expect(try pair.a.store.pendingCounts().total == 0)
+    let document = try #require(pair.a.store.setAside)
+    let text = try String(contentsOfFile: document, encoding: .utf8)
+    #expect(text.contains("M1") && text.contains("\"title\":\"one\""))
+    #expect(await pair.a.store.sync().skipped == nil)
+    // Nothing pending, nothing to set aside.
+    try pair.a.restart(schema: Self.memo(3, FieldSchema("other", .text)))
+    #expect(pair.a.store.setAside == nil)
+  }
+
+  /// Promises: S-7, S-8
+  @Test(
+    "A file whose bookkeeping an earlier version made is brought up to date by itself, and its pending work goes out"
+  )
+  func earlierBookkeeping() async throws {
+    let pair = try Pair(schema: .notes)
+    try pair.a.insert("T1", "kept")
+    try pair.a.tamper("ALTER TABLE bothy_outbox DROP COLUMN edited_unsure")
+    try pair.a.tamper("ALTER TABLE bothy_outbox DROP COLUMN last")
+    try pair.a.restart()
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.isEven())
+    try pair.a.tamper("ALTER TABLE bothy_outbox ADD COLUMN tomorrow TEXT")
+    let error = #expect(throws: StoreError.self) { try pair.a.restart() }
+    #expect(error?.code == .newerFile && error?.message.contains("tomorrow") == true)
+  }
+}
+
+extension SimulatedDevice {
+  /// Changes the file as no version of the app does.
+  fileprivate func tamper(_ sql: String) throws {
+    try store.store.write(origin: .remote) { try PreparedStatement(sql, in: $0.database).run() }
+  }
+}
