@@ -73,11 +73,11 @@ public struct SyncError: Error, Sendable {
     "The cache is off, so nothing can be read from it or saved in it alone. Enable SyncConfiguration.cache, or use "
       + "a network policy.")
 
-  static func notLocallyEvaluable(_ query: RecordQuery) -> SyncError {
+  /// `reason` says which field this schema lacks.
+  static func notLocallyEvaluable(_ reason: StoreError) -> SyncError {
     SyncError(
       .notLocallyEvaluable,
-      "A condition on \(query.type) names fields that this app's schema does not declare; only the server can "
-        + "evaluate it. Ask with a network policy, or declare the fields.")
+      "\(reason.message) Only a server that knows the field can answer: ask with a network policy.")
   }
 
   /// The sync error for a remote's.

@@ -53,6 +53,12 @@ extension Store {
         examination.run(includingText: false)
         return StoreDiagnosis(findings: examination.findings)
       }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+      // Not even the list of tables can be read.
+      return StoreDiagnosis(findings: [
+        .init(
+          .error, check: "file", "The list of tables can't be read: \(error).", remedy: "Restore a backup.")
+      ])
     } catch { throw StoreError(error, path: path) }
   }
 

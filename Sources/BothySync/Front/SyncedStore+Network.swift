@@ -105,32 +105,32 @@ extension SyncedStore {
 
   // MARK: conditions that only the server can evaluate
 
-  /// Whether the query names fields that this schema does not declare. The server may know them: it has a newer
-  /// schema, or none. Throws `StoreError` for a query that is wrong in another way.
-  func isForServerOnly(_ query: RecordQuery) throws -> Bool {
+  /// What keeps the query from being evaluated here: it names a field that this schema does not declare. The server
+  /// may know it: it has a newer schema, or none. Throws `StoreError` for a query that is wrong in another way.
+  func reasonForServerOnly(_ query: RecordQuery) throws -> StoreError? {
     do {
       _ = try query.checked(for: store.catalog.table(query.type).schema)
-      return false
+      return nil
     } catch {
       guard error.code == .unknownField else { throw error }
-      return true
+      return error
     }
   }
 
   /// The server's own answer, in its order. What it brings is stored, and nothing removed for it. Without the server
   /// there is no answer.
   func fromServerAlone<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, _ policy: FetchPolicy, _ options: RequestOptions,
+    _ query: RecordQuery, because reason: StoreError, _ policy: FetchPolicy, _ options: RequestOptions,
     _ convert: @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
     do {
       guard policy != .cacheOnly && policy != .cacheThenRefresh else {
-        throw SyncError.notLocallyEvaluable(query)
+        throw SyncError.notLocallyEvaluable(reason)
       }
       let found: NetworkAnswer
       do { found = try await ask(query) } catch {
         if error.errorClass == .unreachable && policy != .networkOnly {
-          throw SyncError.notLocallyEvaluable(query)
+          throw SyncError.notLocallyEvaluable(reason)
         }
         throw SyncError(error)
       }

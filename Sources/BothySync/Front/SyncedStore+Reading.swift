@@ -26,7 +26,9 @@ extension SyncedStore {
   ) async throws -> FetchResult<Value> {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)
-    if try isForServerOnly(query) { return try await fromServerAlone(query, policy, options, convert) }
+    if let reason = try reasonForServerOnly(query) {
+      return try await fromServerAlone(query, because: reason, policy, options, convert)
+    }
     switch policy {
     case .cacheOnly: return try await local(query, read)
     case .cacheElseNetwork:
@@ -94,7 +96,7 @@ extension SyncedStore {
   public func count(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)
-    if try isForServerOnly(query) { return try await fetch(query, options: options).values.count }
+    if try reasonForServerOnly(query) != nil { return try await fetch(query, options: options).values.count }
     switch policy {
     case .networkOnly, .networkElseCache:
       do { return try await networkCount(query, options) } catch let error as SyncError
