@@ -13,6 +13,8 @@ public struct SyncConfiguration: Sendable {
   /// What becomes of an unsent record when others delete what it refers to.
   public var orphans: OrphanPolicy = .deleteRule
   public var localFailure: LocalFailurePolicy = .throwError
+  /// Whether a sync with callbacks that is asked for while one is running does nothing, instead of joining it.
+  public var ignoresWhileRunning = false
   public var unevaluable: UnevaluablePolicy = .throwError
   /// Whether an empty answer that is known to be complete keeps `.cacheElseNetwork` from asking the server.
   public var trustsCompleteness = false

@@ -61,7 +61,7 @@ extension SyncedStore {
     do { found = try await ask(targets) } catch { throw SyncError(error) }
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in found.records { try pull.apply(record, ifNewer: true) }
+      for record in found.records { try pull.apply(record) }
     }
   }
 
@@ -72,7 +72,7 @@ extension SyncedStore {
     let found = Set(whole.records.map(\.id.id))
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in whole.records { try pull.apply(record, ifNewer: true) }
+      for record in whole.records { try pull.apply(record) }
       guard whole.isWhole else { return [Record]() }
       let suspects = try transaction.fetch(query).filter { record in
         try record.version != nil && !found.contains(record.id)
@@ -90,7 +90,7 @@ extension SyncedStore {
     let present = Set(answer.records.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in answer.records { try pull.apply(record, ifNewer: true) }
+      for record in answer.records { try pull.apply(record) }
       let table = try transaction.catalog.table(query.type)
       for suspect in suspects where !present.contains(suspect.id) {
         guard let version = suspect.version, try Outbox.mark(suspect.recordID, in: transaction) == nil else {

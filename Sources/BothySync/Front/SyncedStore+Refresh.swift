@@ -37,7 +37,7 @@ extension SyncedStore {
     let now = clock.now()
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for change in page.changes { try pull.apply(change, ifNewer: true) }
+      for change in page.changes { try pull.apply(change) }
       for id in page.outOfScope {
         guard let table = transaction.catalog.tableIfKnown(id.type),
           try Outbox.mark(id, in: transaction) == nil

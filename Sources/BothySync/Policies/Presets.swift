@@ -15,6 +15,7 @@ extension SyncConfiguration {
     configuration.sendsLocalTimes = false
     configuration.triggers = []
     configuration.unevaluable = .empty
+    configuration.ignoresWhileRunning = true
     return configuration
   }
 

@@ -62,9 +62,9 @@ struct PullApplication {
     for id in page.outOfScope { try leave(id, page.scope) }
   }
 
-  /// Applies one change of the server's, unless the record has pending work.
+  /// Applies one change of the server's, unless the record has pending work or a newer version is here.
   ///
-  /// - Parameter ifNewer: leaves a row with a newer version alone; for what did not come in the order of positions.
+  /// - Parameter ifNewer: leaves a row with the same version alone too, so that only what changes is counted.
   mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
     guard let table = transaction.catalog.tableIfKnown(change.id.type) else { return try keepUnknown(change) }
     guard table.schema.isSynced else { return }

@@ -54,3 +54,28 @@ final class Journal: Sendable {
 
   func note(_ line: String) { written.withLock { $0.append(line) } }
 }
+
+/// A remote whose queries are answered by a test.
+final class ScriptedAnswer: RemoteStorage {
+  private let remote: any RemoteStorage
+  private let script = Mutex<@Sendable () async -> [ServerRecord]>({ [] })
+
+  var answer: @Sendable () async -> [ServerRecord] {
+    get { script.withLock { $0 } }
+    set { script.withLock { $0 = newValue } }
+  }
+
+  init(_ remote: any RemoteStorage) { self.remote = remote }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { await answer() }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await remote.exchange(request)
+  }
+
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+}

@@ -29,6 +29,29 @@ struct StackMobSyncTests {
     #expect(report.skipped == nil && report.synced.isEmpty)
   }
 
+  /// Promises: C-10, X-2
+  @Test("A second sync during a sync does nothing and says so at once; a third one later runs")
+  func whileRunning() async throws {
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
+    try pair.a.retitle("b")
+    let latch = Latch()
+    let sent = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      if sent.add() == 1 { await latch.pass() }
+    }
+    let store = pair.a.store
+    let journal = Journal()
+    let callbacks = SyncCallbacks(completion: { journal.note("completed \($0.count)") })
+    let first = Task { await store.sync(telling: callbacks) }
+    await latch.reached()
+    #expect(await store.sync(telling: callbacks).skipped == .alreadyRunning)
+    latch.open()
+    #expect(await first.value.pushed == 1)
+    #expect(sent.count == 1)
+    _ = await store.sync(telling: callbacks)
+    #expect(journal.lines == ["completed 1", "completed 0"])
+  }
+
   // MARK: how it works
 
   /// Promises: S-51, C-8
