@@ -12,6 +12,8 @@ public struct SyncError: Error, Sendable {
     public static let unreachable = Code("unreachable")
     /// The type is written on the server only, and there is no network.
     public static let requiresNetwork = Code("requiresNetwork")
+    /// The type stays on this device.
+    public static let notSynced = Code("notSynced")
     public static let authenticationRequired = Code("authenticationRequired")
     /// The server refused the change; nothing was changed here.
     public static let rejected = Code("rejected")

@@ -4,15 +4,26 @@ import Foundation
 
 /// The real server rule in this process: every request and answer goes through its JSON, as over a network.
 public struct InProcessRemote: RemoteStorage {
-  public let authority: Authority
+  private let current: @Sendable () -> Authority
   public let space: String
   public let principal: Principal
 
   public init(_ authority: Authority, space: String = "test", principal: Principal = Principal("tester")) {
-    self.authority = authority
+    self.init(space: space, principal: principal) { authority }
+  }
+
+  /// - Parameter current: gives the server as it is at each request: its rules may change.
+  public init(
+    space: String = "test", principal: Principal = Principal("tester"),
+    current: @escaping @Sendable () -> Authority
+  ) {
+    self.current = current
     self.space = space
     self.principal = principal
   }
+
+  /// The server as it is now.
+  public var authority: Authority { current() }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await mapped {

@@ -1,11 +1,14 @@
 public import BothyStore
 public import BothySync
 import Foundation
+import Synchronization
 
 /// A server and its devices in one process: the real `Authority` on a ledger in memory, devices on real files,
 /// a clock that a test moves, and networks that fail as a test says.
 public final class SimulatedWorld {
-  public let authority: Authority
+  /// The server as it is now.
+  public var authority: Authority { current.authority }
+  private let current: SharedAuthority
   public let ledger: SQLiteLedger
   public let time: VirtualTime
   public private(set) var devices: [SimulatedDevice] = []
@@ -25,8 +28,12 @@ public final class SimulatedWorld {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let vaultPath = folder.appendingPathComponent("vault").path
     let vault = blobs.map { FolderVault(at: vaultPath, limits: $0, now: time.reader()) }
-    authority = Authority(ledger: ledger, rules: rules, blobs: vault, now: time.reader())
+    current = SharedAuthority(
+      Authority(ledger: ledger, rules: rules, blobs: vault, now: time.reader()))
   }
+
+  /// Changes what the server accepts and shows, as a restart with another schema does.
+  public func setRules(_ rules: AuthorityRules) { current.setRules(rules) }
 
   deinit {
     devices = []
@@ -40,7 +47,8 @@ public final class SimulatedWorld {
     principal: Principal = Principal("tester"), space: String = "test"
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
-    let remote = FaultyRemote(InProcessRemote(authority, space: space, principal: principal))
+    let remote = FaultyRemote(
+      InProcessRemote(space: space, principal: principal) { [current] in current.authority })
     let device = try SimulatedDevice(
       name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema, remote: remote,
       configuration: configuration, clock: time.reader(skew: skew))
@@ -49,8 +57,10 @@ public final class SimulatedWorld {
   }
 
   /// The server's digest of the space.
-  public func serverDigest(_ space: String = "test") async throws -> ScopeDigest {
-    try await authority.digest(space: space, principal: Principal("tester"), .space)
+  public func serverDigest(
+    _ space: String = "test", principal: Principal = Principal("tester")
+  ) async throws -> ScopeDigest {
+    try await authority.digest(space: space, principal: principal, .space)
   }
 
   /// The live records on the server.
@@ -61,6 +71,17 @@ public final class SimulatedWorld {
       return records
     }
   }
+}
+
+/// The authority that all devices of a world share.
+private final class SharedAuthority: Sendable {
+  private let state: Mutex<Authority>
+
+  init(_ authority: Authority) { state = Mutex(authority) }
+
+  var authority: Authority { state.withLock { $0 } }
+
+  func setRules(_ rules: AuthorityRules) { state.withLock { $0.rules = rules } }
 }
 
 /// One simulated installation of an app.

@@ -7,6 +7,8 @@ public final class WriteTransaction: ReadTransaction {
   package let origin: WriteOrigin
   /// In a transaction of drafts, the records it has changed; nil in others. For the recorder.
   package var drafts: [RecordID]?
+  /// Whether the transaction is only to find out what it would do, and is rolled back.
+  package var isRehearsal = false
   private let recorder: (any ChangeRecorder)?
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords

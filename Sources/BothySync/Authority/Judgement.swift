@@ -58,7 +58,7 @@ package struct Judgement {
       id: operation.record, container: operation.container, version: "", modified: time(operation),
       owner: current?.owner ?? viewer.principal.name, fields: document,
       sharing: shared(operation, current?.sharing ?? .nobody))
-    return .store(record, fieldsDiffer: fields.count != sent.count)
+    return .store(record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty)
   }
 
   private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws

@@ -112,6 +112,7 @@ struct DirectWrite: Sendable {
   private func draft() async throws -> Draft {
     do {
       return try await pass.store.write { transaction -> Draft in
+        transaction.isRehearsal = true
         let pending = try Outbox.entry(change.id, in: transaction)?.revision
         if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
           throw Draft(
@@ -143,7 +144,8 @@ struct DirectWrite: Sendable {
       operation: Operation(
         id: pass.configuration.makeOperationID(), kind: entry.kind, record: change.id,
         container: entry.kind == .insert ? container : entry.destination(container),
-        base: entry.base?.version, fields: fields),
+        base: entry.base?.version, fields: fields,
+        sharing: entry.kind == .delete ? nil : entry.sharing),
       base: entry.base)
   }
 
@@ -192,6 +194,9 @@ struct DirectWrite: Sendable {
         version: version, repaired: &repaired)
       try Outbox.remove(change.id, in: transaction)
       try transaction.put(table, id: change.id.id, row)
+      var known = try KnownSharing(transaction)
+      let before = try operation.base == nil ? .nobody : KnownSharing.sharing(of: change.id, in: transaction)
+      try known.set(record?.sharing ?? operation.sharing?.applied(to: before) ?? before, of: change.id)
     }
   }
 
@@ -227,6 +232,8 @@ struct DirectWrite: Sendable {
         version: version, fields: fields, container: record?.container ?? operation.container),
       kind: isDeletion ? .delete : .update,
       in: transaction)
+    try KnownSharing.apply(operation.sharing, to: entry.record, in: transaction)
+    try Outbox.reduceSharing(of: entry, by: operation.sharing, in: transaction)
   }
 
   /// Takes in what the server has, so that the next try is made against it.

@@ -203,6 +203,12 @@ struct SyncPass: Sendable {
     if context.operation == .delete && context.base == nil && context.deleted == nil {
       return .success(.client)
     }
+    // Nothing was changed here but whom it is shared with, which is no matter of fields.
+    if context.operation == .update, let client = context.client, client == context.base,
+      context.container == context.baseContainer
+    {
+      return .success(.server)
+    }
     let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
     if !counts, let client = context.client, client == context.serverFields,
       context.container == context.server?.container
@@ -262,6 +268,7 @@ struct SyncPass: Sendable {
       applied.report.pulled += pull.pulled
       applied.report.overwritten += pull.overwritten
       applied.report.repaired += pull.repaired
+      applied.report.leaving += pull.leaving
       return applied
     }
   }

@@ -4,6 +4,7 @@ extension SyncReport {
     synced += exchange.synced
     failures += exchange.failures
     overwritten += exchange.overwritten
+    leaving += exchange.leaving
     pushed += exchange.pushed
     pulled += exchange.pulled
     repaired += exchange.repaired
@@ -15,6 +16,7 @@ extension SyncReport {
     failures =
       failures.filter { old in !further.synced.contains { $0.record == old.record } } + further.failures
     overwritten += further.overwritten
+    leaving += further.leaving
     blocked = further.blocked
     pushed += further.pushed
     pulled += further.pulled

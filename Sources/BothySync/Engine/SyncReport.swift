@@ -11,6 +11,9 @@ public struct SyncReport: Sendable, Hashable {
   public var overwritten: [Overwritten] = []
   /// Changes not sent because what they refer to is not on the server.
   public var blocked: [Blocked] = []
+  /// Records that left what this device follows, or that may not be seen any more, and that stay until what is
+  /// pending of them is settled.
+  public var leaving: [RecordID] = []
   /// Operations acknowledged.
   public var pushed = 0
   /// Changes of others applied here.

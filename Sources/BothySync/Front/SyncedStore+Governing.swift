@@ -67,6 +67,7 @@ extension SyncedStore {
         last = state
         governor.network = state
         engine.update { $0.network = state }
+        belief.hear(state.status == .reachable ? .unknown : state.status, at: self.clock.now())
         let change = changes.next()
         guard state.status == .reachable, triggers.contains(.reachability) || provider != nil else {
           continue

@@ -52,7 +52,7 @@ extension SyncedStore {
       if let report, report.skipped == nil { result.origin = .network }
       return result
     case .cacheThenRefresh:
-      engine.ask()
+      askInBackground()
       return try await local(query, read)
     }
   }

@@ -56,6 +56,7 @@ extension SyncedStore {
     try await delete(RecordID(type: E.typeName, id: id), options: options)
   }
 
+  @discardableResult
   func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
     switch try policy(options, change.id.type) {
     case .cacheThenNetwork, .cacheOnly:
@@ -191,11 +192,15 @@ enum LocalChange: Sendable {
   case save(Record, in: String?)
   case move(RecordID, to: String)
   case delete(RecordID)
+  case share(RecordID, SharingChange, edited: Int64)
+  /// A record with whom it is shared with, unless that is nil and stays as it is.
+  case persist(Record, Sharing?, edited: Int64)
 
   var id: RecordID {
     switch self {
     case .save(let record, _): record.recordID
-    case .delete(let id), .move(let id, _): id
+    case .persist(let record, _, _): record.recordID
+    case .delete(let id), .move(let id, _), .share(let id, _, _): id
     }
   }
 
@@ -210,6 +215,16 @@ enum LocalChange: Sendable {
       }
     case .move(let id, let container): try transaction.move(id, to: container)
     case .delete(let id): try transaction.delete(id)
+    case .share(let id, let change, let edited):
+      try Outbox.share(id, change, edited: edited, in: transaction)
+    case .persist(let record, let sharing, let edited):
+      try LocalChange.save(record, in: record.container == record.type ? nil : record.container).apply(
+        in: transaction)
+      guard let sharing else { return }
+      try transaction.flush()
+      let change = SharingChange(
+        from: try SyncedStore.sharing(of: record.recordID, in: transaction), to: sharing)
+      try Outbox.share(record.recordID, change, edited: edited, in: transaction)
     }
   }
 }

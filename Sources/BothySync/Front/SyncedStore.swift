@@ -13,6 +13,7 @@ public final class SyncedStore: Sendable {
   public let clock: SyncClock
   let remote: any RemoteStorage
   let engine: SyncEngine
+  let belief = Belief()
   let blobFolder: BlobFolder
   let downloads = BlobDownloads()
   let governor: SyncGovernor
@@ -34,6 +35,7 @@ public final class SyncedStore: Sendable {
   ) throws {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
+    let remote = HintedRemote(remote: remote, belief: belief, now: { clock.now() })
     self.remote = remote
     settings = Mutex(configuration)
     let governor = SyncGovernor(configuration)

@@ -59,6 +59,14 @@ enum InboxDecision {
       try transaction.evict(table, id: entry.record.id)
       return
     }
+    if entry.reason?.code == "forbidden" {
+      // It may not be seen any more either: the next pull is whole, and says so.
+      try PullState.resetAll(in: transaction)
+    }
+    if let shadow = entry.shadow {
+      var known = try KnownSharing(transaction)
+      try known.set(shadow.sharing, of: entry.record)
+    }
     var repaired = false
     let row = try table.row(
       current.fields, container: current.container, version: current.version, repaired: &repaired)

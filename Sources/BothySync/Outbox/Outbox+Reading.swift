@@ -4,7 +4,7 @@ import BothyStore
 extension Outbox {
   private static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
-    container, leaving, edited_unsure
+    container, leaving, edited_unsure, share
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -47,7 +47,8 @@ extension Outbox {
       retryAt: row.int(at: 7), reason: try row.text(at: 12).map(Rejection.init(json:)),
       operationID: row.text(at: 10),
       shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
-      container: row.text(at: 13), isLeaving: row.int(at: 14) != 0)
+      container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
+      sharing: try row.text(at: 16).map(SharingChange.init(json:)))
   }
 
   /// Which of these records have pending work.

@@ -20,6 +20,7 @@ struct Outbox: ChangeRecorder {
     var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
+      if table.schema.writeMode == .remoteOnly && !transaction.isRehearsal { throw Self.remoteOnly(table) }
       if change.kind == .insert {
         if boundTable != change.table { insert.bind(table.schema.name, at: 1) }
         boundTable = change.table
@@ -41,6 +42,13 @@ struct Outbox: ChangeRecorder {
       try SyncedStore.setState(.held, of: id, in: transaction)
       transaction.drafts?.append(id)
     }
+  }
+
+  private static func remoteOnly(_ table: TypeTable) -> SyncError {
+    SyncError(
+      .requiresNetwork,
+      "Records of \(table.schema.name) are written on the server only. Use `save` and `delete` of the synced store."
+    )
   }
 
   /// Any change but the insert of a record with nothing pending.
@@ -188,10 +196,13 @@ extension Outbox {
   @discardableResult
   static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws -> Bool {
     let table = try transaction.catalog.table(record.id.type)
+    var known = try KnownSharing(transaction)
     if record.isDeleted {
+      try known.set(.nobody, of: record.id)
       try transaction.evict(table, id: record.id.id)
       return false
     }
+    try known.set(record.sharing, of: record.id)
     var repaired = false
     let row = try table.row(
       record.fields, container: record.container, version: record.version, repaired: &repaired)

@@ -27,6 +27,8 @@ public struct OutboxEntry: Sendable, Hashable {
   public var container: String?
   /// Whether the record has left what this device follows: it goes from here once nothing of it is pending.
   public var isLeaving: Bool
+  /// Whom to let in or shut out, where that is pending.
+  public var sharing: SharingChange?
 
   public struct Base: Sendable, Hashable {
     public var version: String

@@ -7,6 +7,7 @@
 /// - `bothy_blob`: what is known of each blob, see `BlobTable`.
 /// - `bothy_coverage`: which queries the server has answered in full, and when. - `bothy_stale`: rows that a save
 ///   whose answer was not kept left behind, with the version they have.
+/// - `bothy_sharing`: whom records are shared with, as far as the server told.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
   static let all = [
@@ -16,6 +17,7 @@ enum OutboxTables {
       edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
       base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
       last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
+      share TEXT,
       PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     """
@@ -43,6 +45,10 @@ enum OutboxTables {
     """
     CREATE TABLE IF NOT EXISTS bothy_stale (
       type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS bothy_sharing (
+      type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     BlobTable.sql,

@@ -127,7 +127,9 @@ struct PushBatchBuilder {
     var fields =
       entry.base == nil
       ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
-    if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil {
+    if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
+      && entry.sharing == nil
+    {
       // Deleted and made again just as the server has it: the new row does not know its version yet.
       if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
       try Outbox.drop(entry.record, in: transaction)
@@ -222,7 +224,8 @@ struct PushBatchBuilder {
       container: entry.kind == .insert
         ? container : entry.kind == .update ? entry.destination(container) : nil, base: entry.base?.version,
       fields: fields,
-      modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil)
+      modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil,
+      sharing: entry.kind == .delete ? nil : entry.sharing)
     try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))

@@ -31,10 +31,24 @@ struct Settlement {
     case .rejected(let rejection): try reject(item, entry, table, rejection)
     case .waiting: try reopen(id, base: entry.base, kind: entry.kind)
     }
-    if try entry.isLeaving || isMovedAway(item.operation, entry) { try letGo(id, table) }
+    let isBack = try entry.isLeaving && isInSight(verdict, entry)
+    if isBack { try Outbox.leave(id, isLeaving: false, in: transaction) }
+    if try entry.isLeaving && !isBack || isMovedAway(item.operation, entry) { try letGo(id, table) }
   }
 
   // MARK: what this device does not follow
+
+  /// Whether the server showed by its verdict that the record may be seen, where this device follows it.
+  private func isInSight(_ verdict: Outcome.Verdict, _ entry: OutboxEntry) throws -> Bool {
+    let container: String
+    switch verdict {
+    case .applied(_, _, let record), .duplicate(_, _, let record):
+      container = record?.container ?? entry.container ?? entry.record.type
+    case .conflict(let current?) where !current.isDeleted: container = current.container
+    case .conflict, .rejected, .waiting: return false
+    }
+    return try PullState.scopes(in: transaction).contains { $0.contains(container) }
+  }
 
   /// Whether an operation moves the record out of all that is followed here.
   private func isMovedAway(_ operation: Operation, _ entry: OutboxEntry) throws -> Bool {
@@ -74,6 +88,7 @@ struct Settlement {
       if let newer { return try put(newer) }
       if item.operation.kind == .delete { return }
       if let record { return try put(record) }
+      try know(item.operation)
       return try transaction.setVersion(version, table, id: id.id)
     }
     if item.operation.kind == .delete {
@@ -86,6 +101,8 @@ struct Settlement {
         base: OutboxEntry.Base(
           version: version, fields: fields, container: record?.container ?? item.operation.container),
         kind: entry.kind == .delete ? .delete : .update)
+      try know(item.operation)
+      try Outbox.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
     }
     if let newer { try Outbox.keep(shadow: newer, in: transaction) }
   }
@@ -113,8 +130,7 @@ struct Settlement {
       table.document(row) == live.fields, row.container ?? id.type == live.container,
       try !Self.countsUp(row, entry.base, table)
     {
-      try Outbox.remove(id, in: transaction)
-      return try put(live)
+      return try become(live, entry)
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
       // Edited while the policy was asked: it is sent again and asked again.
@@ -148,13 +164,15 @@ struct Settlement {
     _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
     let id = entry.record
-    let lost = try transaction.row(table, id: id.id).map { table.document($0) }
-    report.overwritten.append(Overwritten(record: id, fields: lost))
-    try Outbox.remove(id, in: transaction)
+    let row = try transaction.row(table, id: id.id)
+    let lost = row.map { table.document($0) }
+    let isEdited = lost == nil || lost != entry.base?.fields || entry.destination(row?.container) != nil
+    if isEdited { report.overwritten.append(Overwritten(record: id, fields: lost)) }
     if let live {
-      try put(live)
+      try become(live, entry)
       report.note(id, .updatedCache)
     } else {
+      try Outbox.remove(id, in: transaction)
       var orphans = Orphans(transaction, orphans)
       if try orphans.deletes(id) {
         try transaction.evict(table, id: id.id)
@@ -173,6 +191,7 @@ struct Settlement {
       // It was not moved here: where it is, is for the server to say.
       try transaction.setContainer(live.container, table, id: entry.record.id)
     }
+    if let live { try know(live) }
     let kind: Operation.Kind = entry.kind == .delete ? .delete : base == nil ? .insert : .update
     try reopen(entry.record, base: base, kind: kind)
   }
@@ -190,14 +209,14 @@ struct Settlement {
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
     let container = moved ?? live?.container ?? before?.container ?? id.type
     if let live, live.fields == document && container == live.container {
-      try Outbox.remove(id, in: transaction)
-      try put(live)
+      try become(live, entry)
       return report.note(id, .updatedCache)
     }
     var repaired = false
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
     try transaction.replace(table, id: id.id, row)
+    if let live { try know(live) }
     try reopen(
       id, base: live.map { OutboxEntry.Base($0) },
       kind: live == nil ? .insert : .update)
@@ -251,6 +270,31 @@ struct Settlement {
 
   private func reopen(_ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind) throws {
     try Outbox.reopen(id, base: base, kind: kind, in: transaction)
+  }
+
+  /// The record is what the server has. What of its sharing the server has not is still pending: a conflict over
+  /// fields or containers decides nothing about it.
+  private mutating func become(_ live: ServerRecord, _ entry: OutboxEntry) throws {
+    let rest = entry.sharing.map { SharingChange(from: live.sharing, to: $0.applied(to: live.sharing)) }
+    guard let rest, !rest.isEmpty, entry.kind != .delete else {
+      try Outbox.remove(entry.record, in: transaction)
+      return try put(live)
+    }
+    try put(live)
+    try reopen(entry.record, base: OutboxEntry.Base(live), kind: .update)
+  }
+
+  private func know(_ operation: Operation) throws {
+    if operation.kind == .insert && operation.sharing != nil {
+      var known = try KnownSharing(transaction)
+      try known.set(.nobody, of: operation.record)
+    }
+    try KnownSharing.apply(operation.sharing, to: operation.record, in: transaction)
+  }
+
+  private func know(_ live: ServerRecord) throws {
+    var known = try KnownSharing(transaction)
+    try known.set(live.sharing, of: live.id)
   }
 
   private mutating func put(_ record: ServerRecord) throws {

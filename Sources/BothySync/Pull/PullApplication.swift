@@ -13,6 +13,9 @@ struct PullApplication {
   /// Unsent records that went because others deleted what they refer to.
   private(set) var overwritten: [Overwritten] = []
   var orphans = OrphanPolicy.deleteRule
+  /// Records that left and have pending work.
+  private(set) var leaving: [RecordID] = []
+  private var known: KnownSharing
   /// Whether the pages are a complete snapshot that replaces what is here, whatever its versions: the server's
   /// history may have gone back.
   private var isRebasing = false
@@ -21,6 +24,7 @@ struct PullApplication {
     self.transaction = transaction
     self.now = now
     pending = try Outbox.pending(in: transaction)
+    known = try KnownSharing(transaction)
   }
 
   /// Takes the next page of a scope. True when the scope is now up to date.
@@ -66,12 +70,16 @@ struct PullApplication {
   ///
   /// - Parameter ifNewer: leaves a row with the same version alone too, so that only what changes is counted.
   mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
-    guard let table = transaction.catalog.tableIfKnown(change.id.type) else { return try keepUnknown(change) }
+    guard let table = transaction.catalog.tableIfKnown(change.id.type) else {
+      return try UnknownTypes.keep(change, in: transaction)
+    }
     guard table.schema.isSynced else { return }
     if let entry = try pending(change.id) { return try shadow(change, entry) }
     if change.isDeleted {
       guard try isGone(change.id) else { return }
-      if try transaction.evict(table, id: change.id.id, upTo: change.version) { pulled += 1 }
+      guard try transaction.evict(table, id: change.id.id, upTo: change.version) else { return }
+      try known.set(.nobody, of: change.id)
+      pulled += 1
       return
     }
     if ifNewer, let known = try transaction.row(table, id: change.id.id)?.version,
@@ -84,6 +92,7 @@ struct PullApplication {
       change.fields, container: change.container, version: change.version, repaired: &wasRepaired)
     if wasRepaired { repaired += 1 }
     try transaction.put(table, id: change.id.id, row)
+    try known.set(change.sharing, of: change.id)
     pulled += 1
   }
 
@@ -113,26 +122,15 @@ struct PullApplication {
       return try UnknownTypes.remove(id, from: scope, in: transaction)
     }
     if let entry = try pending(id) {
-      if scope.contains(entry.container ?? id.type) { try Outbox.leave(id, in: transaction) }
-      return
+      guard scope.contains(entry.container ?? id.type) else { return }
+      leaving.append(id)
+      return try Outbox.leave(id, in: transaction)
     }
     guard let row = try transaction.row(table, id: id.id), scope.contains(row.container ?? id.type) else {
       return
     }
+    try known.set(.nobody, of: id)
     if try transaction.evict(table, id: id.id) { pulled += 1 }
-  }
-
-  private func keepUnknown(_ change: ServerRecord) throws {
-    var writer = JSONWriter()
-    change.write(to: &writer)
-    let statement = try PreparedStatement(
-      change.isDeleted
-        ? "DELETE FROM bothy_unknown WHERE type = ?1 AND id = ?2"
-        : "INSERT OR REPLACE INTO bothy_unknown VALUES (?1, ?2, ?3)", in: transaction.database)
-    statement.bind(change.id.type, at: 1)
-    statement.bind(change.id.id, at: 2)
-    if !change.isDeleted { statement.bind(utf8: writer.bytes, at: 3) }
-    try statement.run()
   }
 }
 

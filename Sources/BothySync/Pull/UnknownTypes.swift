@@ -9,6 +9,36 @@ enum UnknownTypes {
     while try select.step() { try body(try record(select.bytes(at: 0))) }
   }
 
+  static func records(of type: String, in transaction: ReadTransaction) throws -> [ServerRecord] {
+    let select = try PreparedStatement(
+      "SELECT record FROM bothy_unknown WHERE type = ? ORDER BY id", in: transaction.database)
+    select.bind(type, at: 1)
+    defer { select.reset() }
+    var records: [ServerRecord] = []
+    while try select.step() { records.append(try record(select.bytes(at: 0))) }
+    return records
+  }
+
+  static func keep(_ record: ServerRecord, in transaction: WriteTransaction) throws {
+    if record.isDeleted { return try remove(record.id, in: transaction) }
+    var writer = JSONWriter()
+    record.write(to: &writer)
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_unknown VALUES (?, ?, ?)", in: transaction.database)
+    insert.bind(record.id.type, at: 1)
+    insert.bind(record.id.id, at: 2)
+    insert.bind(utf8: writer.bytes, at: 3)
+    try insert.run()
+  }
+
+  /// Makes `records` all that is kept of a type.
+  static func replace(_ type: String, by records: [ServerRecord], in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement("DELETE FROM bothy_unknown WHERE type = ?", in: transaction.database)
+    delete.bind(type, at: 1)
+    try delete.run()
+    for record in records { try keep(record, in: transaction) }
+  }
+
   /// Forgets the records of a scope: a complete snapshot tells of those that there are.
   static func clear(_ scope: PullScope, in transaction: WriteTransaction) throws {
     var gone: [RecordID] = []

@@ -55,6 +55,12 @@ extension PrincipalList {
   /// Writes `{"id","name","members","version"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+  }
+
+  /// Writes these members into the object that is open.
+  public func writeMembers(to writer: inout JSONWriter) {
     writer.key("id")
     writer.value(id)
     writer.key("name")
@@ -67,7 +73,6 @@ extension PrincipalList {
       writer.key("version")
       writer.value(version)
     }
-    writer.endObject()
   }
 
   static func members(in fields: [String: JSONValue]) -> [String] {

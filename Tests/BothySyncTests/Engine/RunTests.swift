@@ -139,6 +139,26 @@ struct RunTests {
     await running.stop()
   }
 
+  /// Promises: N-12
+  @Test("A read that refreshes in the background does not end the wait while the server was just found unreachable")
+  func uselessRefresh() async throws {
+    let running = try await start([.save])
+    let a = running.pair.a
+    a.remote.isOffline = true
+    try await a.store.save(Note(id: "T2", "two"))
+    await running.clock.waitForSleepers()
+    a.remote.forgetRequests()
+    let refreshing = RequestOptions(fetchPolicy: .cacheThenRefresh)
+    for _ in 0..<3 { _ = try await a.store.fetch(Query<Note>(), options: refreshing) }
+    #expect(running.clock.sleepers == [.seconds(1)])
+    #expect(a.remote.requests.isEmpty)
+    // An explicit call tries all the same, and its success is believed.
+    a.remote.isOffline = false
+    try await a.store.caughtUp()
+    #expect(a.store.reachabilityHint.belief == .reachable)
+    await running.stop()
+  }
+
   @Test("Without a valid token it does not try again by itself")
   func blocked() async throws {
     let running = try await start([.save])

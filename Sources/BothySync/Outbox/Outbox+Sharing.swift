@@ -1,0 +1,73 @@
+import BothyStore
+
+/// Sharing as a part of a record's one entry: it joins what is pending, travels with it, and outlives a conflict
+/// over the fields.
+extension Outbox {
+  /// Notes a change of whom a record is shared with, as pending. Throws `StoreError` `.notFound` where there is no
+  /// record, `SyncError` `.notSynced` for a type that stays on this device.
+  static func share(
+    _ id: RecordID, _ change: SharingChange, edited: Int64, in transaction: WriteTransaction
+  ) throws {
+    try transaction.flush()
+    let table = try transaction.catalog.table(id.type)
+    guard table.schema.isSynced else {
+      throw SyncError(
+        .notSynced, "Records of \(id.type) stay on this device and can't be shared.", record: id)
+    }
+    guard let row = try transaction.row(table, id: id.id) else {
+      throw StoreError(.notFound, "There is no record \(id) to share. Save it first.")
+    }
+    if change.isEmpty { return }
+    transaction.touch(table, id.id)
+    guard let entry = try entry(id, in: transaction) else {
+      return try begin(id, change, row, table, edited: edited, in: transaction)
+    }
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET share = ?3, revision = revision + 1, attempts = 0, retry_at = 0,
+        reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind((entry.sharing?.then(change) ?? change).json, at: 3)
+    try update.run()
+  }
+
+  private static func begin(
+    _ id: RecordID, _ change: SharingChange, _ row: StoredRow, _ table: TypeTable, edited: Int64,
+    in transaction: WriteTransaction
+  ) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
+        container, share) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?)
+      """, in: transaction.database)
+    insert.bind(id.type, at: 1)
+    insert.bind(id.id, at: 2)
+    insert.bind((row.version == nil ? Operation.Kind.insert : .update).number, at: 3)
+    insert.bind(edited, at: 4)
+    insert.bind(row.version, at: 5)
+    if row.version == nil {
+      insert.bind(String?.none, at: 6)
+    } else {
+      insert.bind(utf8: table.document(row).bytes, at: 6)
+    }
+    insert.bind(row.container, at: 7)
+    insert.bind(change.json, at: 8)
+    try insert.run()
+  }
+
+  /// Leaves what is still to be told of an entry's sharing when the server has made `sent`.
+  static func reduceSharing(of entry: OutboxEntry, by sent: SharingChange?, in transaction: WriteTransaction)
+    throws
+  {
+    guard let pending = entry.sharing, sent != nil else { return }
+    let rest = pending.remaining(after: sent)
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET share = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+    update.bind(entry.record.type, at: 1)
+    update.bind(entry.record.id, at: 2)
+    update.bind(rest.isEmpty ? nil : rest.json, at: 3)
+    try update.run()
+  }
+}

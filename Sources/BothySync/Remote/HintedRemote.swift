@@ -1,0 +1,87 @@
+import BothyStore
+import Synchronization
+
+/// Whether the server is believed to be reachable, and since when. Advice for screens and background work: an
+/// explicit call tries whatever it says.
+public struct ReachabilityHint: Sendable, Hashable {
+  public var belief: NetworkStatus
+  /// How long ago the last call was answered or failed, or the network changed; nil when nothing was heard yet.
+  public var age: Duration?
+
+  public init(belief: NetworkStatus, age: Duration?) {
+    self.belief = belief
+    self.age = age
+  }
+}
+
+/// What is believed of the way to the server: from the last call's success or failure, and from the system's word on
+/// the network, whichever came last.
+final class Belief: Sendable {
+  private struct State {
+    var status = NetworkStatus.unknown
+    /// In milliseconds since 1970, by the device's clock.
+    var heard: Int64?
+  }
+
+  private let state = Mutex(State())
+  private let changes = Broadcast<NetworkStatus>()
+
+  func hear(_ status: NetworkStatus, at now: Int64) {
+    let isNew = state.withLock { state in
+      defer { state = State(status: status, heard: now) }
+      return state.status != status
+    }
+    if isNew { changes.send(status) }
+  }
+
+  func hint(at now: Int64) -> ReachabilityHint {
+    let state = state.withLock { $0 }
+    return ReachabilityHint(
+      belief: state.status, age: state.heard.map { .milliseconds(max(0, now - $0)) })
+  }
+
+  func values() -> AsyncStream<NetworkStatus> { changes.values(startingWith: state.withLock { $0.status }) }
+}
+
+/// A remote that notes of every call whether an answer came.
+struct HintedRemote: RemoteStorage {
+  let remote: any RemoteStorage
+  let belief: Belief
+  let now: @Sendable () -> Int64
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await noting { () throws(RemoteError) in try await remote.exchange(request) }
+  }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await noting { () throws(RemoteError) in try await remote.query(query) }
+  }
+
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    try await noting { () throws(RemoteError) in try await remote.count(query) }
+  }
+
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    try await noting { () throws(RemoteError) in try await remote.digest(scope) }
+  }
+
+  var blobs: (any BlobRemote)? { remote.blobs }
+
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+
+  /// A call that was cancelled says nothing; any answer, also a refusal, says that the server is there.
+  private func noting<Value: Sendable>(
+    _ call: () async throws(RemoteError) -> Value
+  ) async throws(RemoteError) -> Value {
+    do {
+      let value = try await call()
+      belief.hear(.reachable, at: now())
+      return value
+    } catch {
+      if !Task.isCancelled {
+        belief.hear(error.errorClass == .unreachable ? .notReachable : .reachable, at: now())
+      }
+      throw error
+    }
+  }
+}

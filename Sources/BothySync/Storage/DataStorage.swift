@@ -1,0 +1,76 @@
+public import BothyStore
+
+/// The seven operations of a place that keeps records: five writes, two reads. The store of this device alone, a
+/// server alone and the synced store that joins both offer them, so that one can stand in for another.
+///
+/// The special writes are forms of `persist`: a storage may do them in a better way, and leaves the same state.
+/// Reads may use the network where the storage has one.
+public protocol DataStorage: Sendable {
+  /// Creates the record, or gives it these fields, and this sharing unless it is nil. Returns it as it is now.
+  @discardableResult
+  func persist(_ item: StoredItem) async throws -> StoredItem
+  /// Deletes a record; where there is none, does nothing.
+  func remove(_ id: RecordID) async throws
+  /// Shares a record with just these; nothing else of it changes.
+  @discardableResult
+  func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem
+  @discardableResult
+  func save(_ list: PrincipalList) async throws -> PrincipalList
+  @discardableResult
+  func modify(_ list: PrincipalList) async throws -> PrincipalList
+
+  /// The records of a container and of those below it, by type and id.
+  func load(container: String) async throws -> [StoredItem]
+  /// The lists of the storage's owner, by name.
+  func loadLists() async throws -> [PrincipalList]
+}
+
+/// A record, and whom it is shared with.
+public struct StoredItem: Sendable, Hashable {
+  public var record: Record
+  /// Nil, in a write, leaves it as it is.
+  public var sharing: Sharing?
+
+  public init(_ record: Record, sharing: Sharing? = nil) {
+    self.record = record
+    self.sharing = sharing
+  }
+}
+
+/// The special writes, as plain ones.
+extension DataStorage {
+  @discardableResult
+  public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
+    try await persist(StoredItem(Record(id.type, id: id.id), sharing: sharing))
+  }
+
+  @discardableResult
+  public func save(_ list: PrincipalList) async throws -> PrincipalList {
+    try await PrincipalList(persist(list.item).record)
+  }
+
+  @discardableResult
+  public func modify(_ list: PrincipalList) async throws -> PrincipalList {
+    try await PrincipalList(persist(list.item).record)
+  }
+}
+
+extension PrincipalList {
+  /// The list as a record.
+  var item: StoredItem {
+    let members = JSONValue.array(members.map { .string($0) }).canonicalText
+    return StoredItem(
+      Record(Self.typeName, id: id, ["name": .text(name), "members": .json(members)], version: version))
+  }
+
+  /// The list that a record is. Throws `StoreError` for a record of another type or shape.
+  public init(_ record: Record) throws {
+    guard record.type == Self.typeName, case .text(let name) = record["name"],
+      case .json(let text) = record["members"]
+    else {
+      throw StoreError(.invalidValue, "\(record.recordID) is not a list of principals.")
+    }
+    let members = try JSONValue(parsing: text).arrayValue?.compactMap(\.stringValue) ?? []
+    self.init(id: record.id, name: name, members: members, version: record.version)
+  }
+}

@@ -1,0 +1,82 @@
+public import BothyStore
+
+/// The store of this device alone as a storage: needs nothing outside of its file. What is written is pending, for
+/// a `SyncedStore` that opens the file later; lists stay here.
+public struct LocalStorage: DataStorage {
+  private let store: Store
+  private let clock: SyncClock
+
+  /// Opens or creates the file at `path` (nil: in memory). Throws `StoreError`.
+  public init(
+    at path: String?, schema: Schema, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
+  ) throws {
+    store = try Store(
+      at: path, schema: schema, migrations: [], options: options, recorder: Outbox(clock: clock))
+    self.clock = clock
+  }
+
+  public func close() throws { try store.close() }
+
+  @discardableResult
+  public func persist(_ item: StoredItem) async throws -> StoredItem {
+    let record = item.record
+    if record.type == PrincipalList.typeName { return try await keep(PrincipalList(record)).item }
+    let change = LocalChange.persist(record, item.sharing, edited: clock.correctedNow())
+    return try await store.write { transaction in
+      try change.apply(in: transaction)
+      try transaction.flush()
+      return try Self.item(record.recordID, transaction)
+    }
+  }
+
+  public func remove(_ id: RecordID) async throws {
+    try await store.write { transaction in
+      if id.type == PrincipalList.typeName { return try UnknownTypes.remove(id, in: transaction) }
+      try transaction.delete(id)
+    }
+  }
+
+  public func load(container: String) async throws -> [StoredItem] {
+    try await store.read { try Self.items(in: container, $0) }
+  }
+
+  public func loadLists() async throws -> [PrincipalList] {
+    try await store.read { transaction in
+      try UnknownTypes.records(of: PrincipalList.typeName, in: transaction).map {
+        try PrincipalList($0)
+      }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    }
+  }
+
+  private func keep(_ list: PrincipalList) async throws -> PrincipalList {
+    let record = ServerRecord(
+      id: list.recordID, version: list.version ?? "0", modified: clock.correctedNow(),
+      fields: FieldsDocument(list.fields))
+    try await store.write { try UnknownTypes.keep(record, in: $0) }
+    var kept = list
+    kept.version = record.version
+    return kept
+  }
+
+  // MARK: shared with the synced store
+
+  static func item(_ id: RecordID, _ transaction: ReadTransaction) throws -> StoredItem {
+    guard let record = try transaction.record(id) else {
+      throw StoreError(.notFound, "There is no record \(id).")
+    }
+    return StoredItem(record, sharing: try SyncedStore.sharing(of: id, in: transaction))
+  }
+
+  static func items(in container: String, _ transaction: ReadTransaction) throws -> [StoredItem] {
+    let scope = PullScope(container: container, includesChildren: true)
+    var items: [StoredItem] = []
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let query = RecordQuery(table.schema.name, order: [Ordering("id")])
+      for record in try transaction.fetch(query) where scope.contains(record.container) {
+        items.append(
+          StoredItem(record, sharing: try SyncedStore.sharing(of: record.recordID, in: transaction)))
+      }
+    }
+    return items.sorted { ($0.record.type, $0.record.id) < ($1.record.type, $1.record.id) }
+  }
+}

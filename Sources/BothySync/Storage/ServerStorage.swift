@@ -1,0 +1,125 @@
+public import BothyStore
+
+/// A server alone as a storage: every operation is one or two round trips, nothing is kept here. Throws
+/// `RemoteError` without an answer, `SyncError` for what the server refuses.
+public struct ServerStorage: DataStorage {
+  private let remote: any RemoteStorage
+  private let schema: Schema
+  /// Operations are sent in this name; it keeps nothing open, so any will do.
+  private let device: String
+
+  public init(_ remote: any RemoteStorage, schema: Schema, device: String = UUIDv7.make()) {
+    self.remote = remote
+    self.schema = schema
+    self.device = device
+  }
+
+  /// Reads the record and changes what differs, again when somebody else was faster.
+  @discardableResult
+  public func persist(_ item: StoredItem) async throws -> StoredItem {
+    let id = item.record.recordID
+    for _ in 0..<5 {
+      let current = try await record(id)
+      let operation = try operation(for: item, current)
+      switch try await verdict(on: operation) {
+      case .applied, .duplicate:
+        guard let now = try await record(id) else { throw Self.gone(id) }
+        return try self.item(now)
+      case .conflict: continue
+      case .rejected(let rejection):
+        throw SyncError(.rejected, rejection.message, record: id, rejection: rejection)
+      case .waiting(let other): throw SyncError(.rejected, "The change waits for \(other).", record: id)
+      }
+    }
+    throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
+  }
+
+  public func remove(_ id: RecordID) async throws {
+    for _ in 0..<5 {
+      guard let current = try await record(id) else { return }
+      let operation = Operation(id: UUIDv7.make(), kind: .delete, record: id, base: current.version)
+      switch try await verdict(on: operation) {
+      case .applied, .duplicate: return
+      case .conflict: continue
+      case .rejected(let rejection):
+        throw SyncError(.rejected, rejection.message, record: id, rejection: rejection)
+      case .waiting(let other): throw SyncError(.rejected, "The change waits for \(other).", record: id)
+      }
+    }
+    throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
+  }
+
+  public func load(container: String) async throws -> [StoredItem] {
+    let scope = PullScope(container: container, includesChildren: true)
+    var records: [RecordID: ServerRecord] = [:]
+    var cursor: String?
+    while true {
+      let request = SyncRequest(
+        device: device, schemaVersion: schema.version, pulls: [SyncRequest.Pull(scope, cursor: cursor)])
+      guard let page = try await remote.exchange(request).pages.first else { throw Self.noAnswer }
+      if page.reset { records = [:] }
+      for change in page.changes { records[change.id] = change.isDeleted ? nil : change }
+      for id in page.outOfScope { records[id] = nil }
+      if !page.more { break }
+      cursor = page.cursor
+    }
+    return try records.values.filter { schema[$0.id.type] != nil }.map(item).sorted {
+      ($0.record.type, $0.record.id) < ($1.record.type, $1.record.id)
+    }
+  }
+
+  public func loadLists() async throws -> [PrincipalList] {
+    try await remote.query(RecordQuery(PrincipalList.typeName)).map { try PrincipalList($0) }.sorted {
+      ($0.name, $0.id) < ($1.name, $1.id)
+    }
+  }
+
+  // MARK: parts
+
+  private func operation(for item: StoredItem, _ current: ServerRecord?) throws -> Operation {
+    var fields: [String: JSONValue] = [:]
+    for (name, value) in item.record.fields {
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      fields[name] = try JSONValue(parsing: writer.bytes)
+    }
+    let sharing = item.sharing.map { SharingChange(from: current?.sharing ?? .nobody, to: $0) }
+    let isMoved = current.map { $0.container != item.record.container } ?? true
+    return Operation(
+      id: UUIDv7.make(), kind: current == nil ? .insert : .update, record: item.record.recordID,
+      container: isMoved && (current == nil || item.record.container != item.record.type)
+        ? item.record.container : nil,
+      base: current?.version, fields: fields, sharing: sharing)
+  }
+
+  private func record(_ id: RecordID) async throws -> ServerRecord? {
+    try await remote.query(RecordQuery(id.type, where: .compare(field: "id", .equal, .text(id.id)))).first
+  }
+
+  private func verdict(on operation: Operation) async throws -> Outcome.Verdict {
+    let request = SyncRequest(device: device, schemaVersion: schema.version, operations: [operation])
+    guard let verdict = try await remote.exchange(request).outcomes.first?.verdict else {
+      throw Self.noAnswer
+    }
+    return verdict
+  }
+
+  private func item(_ record: ServerRecord) throws -> StoredItem {
+    let type = record.id.type
+    guard let declared = type == PrincipalList.typeName ? PrincipalList.schema : schema[type] else {
+      throw StoreError(.unknownType, "The schema has no type '\(type)'.")
+    }
+    var result = Record(type, id: record.id.id, container: record.container, version: record.version)
+    for (name, value) in try record.fields.members() {
+      guard let field = declared[name] else { continue }
+      result[name] = try FieldValue(json: value, kind: field.kind)
+    }
+    return StoredItem(result, sharing: record.sharing)
+  }
+
+  private static func gone(_ id: RecordID) -> SyncError {
+    SyncError(.rejected, "\(id) was deleted by somebody else.", record: id)
+  }
+
+  private static let noAnswer = SyncError(.protocolViolation, "The server did not answer what it was asked.")
+}

@@ -1,0 +1,77 @@
+public import BothyStore
+
+/// The synced store as a storage: records by its policies, lists on the server.
+extension SyncedStore: DataStorage {
+  /// One transaction, whatever is new of the record: fields, container and sharing make one entry of the outbox.
+  @discardableResult
+  public func persist(_ item: StoredItem) async throws -> StoredItem {
+    let record = item.record
+    if record.type == PrincipalList.typeName {
+      let list = try PrincipalList(record)
+      return try await (list.version == nil ? create(list) : update(list)).item
+    }
+    let options = RequestOptions()
+    let change = LocalChange.persist(record, item.sharing, edited: clock.correctedNow())
+    try await perform(change, options)
+    return try stored(record.recordID)
+  }
+
+  public func remove(_ id: RecordID) async throws {
+    if id.type == PrincipalList.typeName {
+      if let list = try storedLists().first(where: { $0.id == id.id }) { try await delete(list) }
+      return
+    }
+    do { try await delete(id, options: RequestOptions()) } catch let error as StoreError
+      where error.code == .notFound
+    {}  // it is not there, as asked
+  }
+
+  @discardableResult
+  public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
+    let change = try SharingChange(from: self.sharing(of: id), to: sharing)
+    try await self.change(sharing: change, of: id, options: RequestOptions())
+    return try stored(id)
+  }
+
+  @discardableResult
+  public func save(_ list: PrincipalList) async throws -> PrincipalList { try await create(list) }
+
+  @discardableResult
+  public func modify(_ list: PrincipalList) async throws -> PrincipalList { try await update(list) }
+
+  /// By the configured fetch policy: with a network policy the container is pulled before, and an unreachable
+  /// server is no error unless the policy is `.networkOnly`.
+  public func load(container: String) async throws -> [StoredItem] {
+    switch fetchPolicy {
+    case .cacheOnly: break
+    case .cacheThenRefresh: askInBackground()
+    case .cacheElseNetwork:
+      let items = try storedItems(in: container)
+      if !items.isEmpty { return items }
+      try await refresh(container)
+    case .networkOnly, .networkElseCache, .syncThenCache: try await refresh(container)
+    }
+    return try storedItems(in: container)
+  }
+
+  public func loadLists() async throws -> [PrincipalList] { try await lists() }
+
+  // MARK: parts
+
+  private func refresh(_ container: String) async throws {
+    let policy = fetchPolicy
+    let report = await sync(policy == .syncThenCache ? .both : .pull, container: container)
+    guard let reason = report.skipped, policy != .syncThenCache else { return }
+    let error = SyncError(reason)
+    if policy == .networkElseCache && error.code == .unreachable { return }
+    throw error
+  }
+
+  private func storedItems(in container: String) throws -> [StoredItem] {
+    try store.read { try LocalStorage.items(in: container, $0) }
+  }
+
+  private func stored(_ id: RecordID) throws -> StoredItem {
+    try store.read { try LocalStorage.item(id, $0) }
+  }
+}

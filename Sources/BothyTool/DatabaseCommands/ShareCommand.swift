@@ -1,0 +1,85 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db share`: lets principals and lists see a record, or shuts them out.
+struct ShareCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "share",
+    abstract: "Shares a record with principals and lists; the server is told at the next sync.",
+    discussion: """
+      Without --with and --list it shows whom the record is shared with. What sharing
+      opens, the type's permissions on the server say.
+
+      Example:  bothy db share notes.bothy Note 0197f3c2-… --with bob cid --list friends
+                bothy db share notes.bothy Note 0197f3c2-… --with bob --remove
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The type of the record.") var type: String
+  @Argument(help: "The id of the record.") var id: String
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of principals.", valueName: "principal"))
+  var with: [String] = []
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Lists, by id or name: see bothy lists show.", valueName: "list"))
+  var list: [String] = []
+  @Flag(help: "Shut them out instead.") var remove = false
+  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: SavePolicy?
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if remove && with.isEmpty && list.isEmpty { throw ValidationError("--remove needs --with or --list.") }
+    guard (with + list).allSatisfy({ !$0.isEmpty }) else { throw ValidationError("A name is not empty.") }
+  }
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
+      _ = try session.type(type)
+      let record = RecordID(type: type, id: id)
+      guard try session.store.store.record(record) != nil else {
+        throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
+      }
+      let named = Sharing(principals: Set(with), lists: Set(try await session.listIDs(list)))
+      if !named.isEmpty {
+        let options = RequestOptions(savePolicy: save)
+        let receipt =
+          remove
+          ? try await session.store.unshare(record, from: named, options: options)
+          : try await session.store.share(record, with: named, options: options)
+        if save == .cacheThenNetwork, session.address != nil { try await session.settle(receipt) }
+      }
+      let sharing = try session.store.sharing(of: record)
+      let state = try session.store.state(of: record).name
+      try output.print {
+        let names = sharing.principals.sorted() + sharing.lists.sorted().map { "list \($0)" }
+        return
+          "\(record) is shared with \(names.isEmpty ? "nobody" : names.joined(separator: ", ")) (\(state))."
+      } json: { writer in
+        writer.members(record)
+        writer.member("state", state)
+        writer.object("sharing") { writer in
+          writer.member("principals", .array(sharing.principals.sorted().map { .string($0) }))
+          writer.member("lists", .array(sharing.lists.sorted().map { .string($0) }))
+        }
+      }
+    }
+  }
+}
+
+extension Session {
+  /// The ids of lists named by id or by name. A name that no known list has counts as an id.
+  fileprivate func listIDs(_ names: [String]) async throws -> [String] {
+    guard !names.isEmpty else { return [] }
+    let known = try await store.lists(options: RequestOptions(fetchPolicy: .cacheOnly))
+    return try names.map { name in
+      if known.contains(where: { $0.id == name }) { return name }
+      let named = known.filter { $0.name == name }
+      guard named.count <= 1 else {
+        throw ToolError("Several lists are called '\(name)'. Name one by its id: bothy lists show.")
+      }
+      return named.first?.id ?? name
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy lists`: one's own lists of principals, which live on the server.
+struct ListsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lists",
+    abstract: "Shows, saves and deletes lists of principals that records can be shared with.",
+    discussion: """
+      Lists are written on the server only: without it, saving and deleting fail and
+      nothing is queued.
+
+      Example:  bothy lists save notes.bothy friends --members bob cid
+                bothy db share notes.bothy Note 0197f3c2-… --list friends
+      """,
+    subcommands: [ShowListsCommand.self, SaveListCommand.self, DeleteListCommand.self])
+}
+
+struct ShowListsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "The lists, from the server where it can be reached.",
+    discussion: "Example:  bothy lists show notes.bothy")
+
+  @OptionGroup var database: DatabaseOptions
+  @Option(help: ArgumentHelp("Where the answer comes from.", valueName: "policy")) var fetch: FetchPolicy?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      let policy = fetch ?? (session.address == nil ? .cacheOnly : .networkElseCache)
+      if policy == .networkOnly { try session.requireServer() }
+      let lists = try await session.store.lists(options: RequestOptions(fetchPolicy: policy))
+      try output.print {
+        var table = TextTable(["id", "name", "members"])
+        for list in lists { table.add([list.id, list.name, list.members.joined(separator: ", ")]) }
+        return table.text(empty: "No lists.")
+      } json: { writer in
+        writer.list("lists", lists) { $1.writeMembers(to: &$0) }
+      }
+    }
+  }
+}
+
+struct SaveListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "save", abstract: "Makes a list, or replaces the members of the one with that id or name.",
+    discussion: "Example:  bothy lists save notes.bothy friends --members bob cid")
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The list's name.") var name: String
+  @Option(help: ArgumentHelp("The list's id; by default found by the name, else new.", valueName: "id"))
+  var id: String?
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of principals.", valueName: "principal"))
+  var members: [String] = []
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      try session.requireServer()
+      let known = try await session.lists()
+      let list: PrincipalList
+      if var found = known.first(where: { id == nil ? $0.name == name : $0.id == id }) {
+        found.name = name
+        found.members = members
+        list = try await session.store.update(found)
+      } else {
+        list = try await session.store.create(
+          PrincipalList(id: id ?? UUIDv7.make(), name: name, members: members))
+      }
+      try output.print {
+        "The list \(list.name) (\(list.id)) has \(list.members.count) members."
+      } json: { writer in
+        list.writeMembers(to: &writer)
+      }
+    }
+  }
+}
+
+struct DeleteListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Deletes a list; what is shared with it is not seen by its members any more.",
+    discussion: "Example:  bothy lists delete notes.bothy 0197f3c2-…")
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The list's id.") var id: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      try session.requireServer()
+      guard let list = try await session.lists().first(where: { $0.id == id }) else {
+        throw ToolError("There is no list '\(id)'. Show those there are: bothy lists show.")
+      }
+      try await session.store.delete(list)
+      try output.print {
+        "The list \(list.name) is deleted."
+      } json: { writer in
+        writer.member("id", id)
+        writer.member("deleted", true)
+      }
+    }
+  }
+}
+
+extension Session {
+  /// The lists on the server.
+  fileprivate func lists() async throws -> [PrincipalList] {
+    do {
+      return try await store.lists(options: RequestOptions(fetchPolicy: .networkOnly))
+    } catch let error as SyncError where error.code == .unreachable {
+      throw SyncError(
+        .requiresNetwork,
+        "Lists are written on the server only, and it can't be reached. Nothing was changed.",
+        underlying: error)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Ann, who owns records, and Bob, whom she shares them with: a device each, and one server.
+struct Principals {
+  let world: SimulatedWorld
+  let ann: SimulatedDevice
+  let bob: SimulatedDevice
+
+  init(
+    rules: AuthorityRules = SharingRuleTests.rules(),
+    schema: Schema = .notes, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+  ) throws {
+    world = try SimulatedWorld(rules: rules)
+    var configuration = SyncConfiguration.quiet
+    configuration.savePolicy = .cacheOnly
+    configure(&configuration)
+    ann = try world.addDevice(
+      "ann", schema: schema, configuration: configuration, principal: Principal("ann"))
+    bob = try world.addDevice(
+      "bob", schema: schema, configuration: configuration, principal: Principal("bob"))
+  }
+
+  func sync(_ devices: SimulatedDevice...) async {
+    for device in devices { await device.store.sync() }
+  }
+
+  /// Whom the server has a record shared with.
+  func serverSharing(_ id: String = "T1") async throws -> Sharing? {
+    try await world.serverRecords()[.note(id)]?.sharing
+  }
+
+  /// Whether each device, after syncing, holds just what the server shows its principal, with nothing pending.
+  func isEven() async throws -> Bool {
+    for device in [ann, bob, ann, bob] { await device.store.sync() }
+    for (device, name) in [(ann, "ann"), (bob, "bob")] {
+      let digest = try await world.serverDigest(principal: Principal(name))
+      let own = try device.store.digest()
+      guard own.digest == digest.digest, own.count == digest.count, try device.store.outbox().isEmpty,
+        try device.store.diagnose().findings.isEmpty
+      else { return false }
+    }
+    return true
+  }
+}

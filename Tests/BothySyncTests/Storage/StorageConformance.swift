@@ -1,0 +1,211 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What every storage must do with the seven operations. Each check is given a new, empty one.
+struct StorageConformance: Sendable {
+  struct Check: Sendable, CustomTestStringConvertible {
+    let claim: String
+    let run: @Sendable (any DataStorage) async throws -> Void
+    var testDescription: String { claim }
+
+    init(_ claim: String, _ run: @escaping @Sendable (any DataStorage) async throws -> Void) {
+      self.claim = claim
+      self.run = run
+    }
+  }
+
+  static func note(_ id: String, _ title: String?, in container: String? = nil) -> Record {
+    var fields: [String: FieldValue] = [:]
+    if let title { fields = ["title": .text(title), "score": .int(0)] }
+    return Record("Note", id: id, fields, container: container)
+  }
+
+  static let checks: [Check] = [
+    Check("What is persisted is created, or given the fields that are told, and is loaded as it is") {
+      storage in
+      let made = try await storage.persist(StoredItem(note("T1", "new")))
+      #expect(made.record["title"] == .text("new"))
+      let changed = try await storage.persist(StoredItem(Record("Note", id: "T1", ["note": .text("more")])))
+      #expect(changed.record["title"] == .text("new") && changed.record["note"] == .text("more"))
+      let loaded = try await storage.load(container: "Note")
+      #expect(loaded.map(\.record.id) == ["T1"])
+      #expect(loaded.first?.record.fields == changed.record.fields)
+    },
+    Check("What is deleted is not loaded; deleting what is not there does nothing") { storage in
+      for id in ["T1", "T2"] { try await storage.persist(StoredItem(note(id, "new"))) }
+      try await storage.remove(.note("T1"))
+      try await storage.remove(.note("T1"))
+      try await storage.remove(.note("never"))
+      #expect(try await storage.load(container: "Note").map(\.record.id) == ["T2"])
+    },
+    Check("A container is loaded with those below it and nothing else, in order") { storage in
+      for (id, container) in [("c", "trips/oslo"), ("a", "trips"), ("b", "tripsy"), ("d", nil)] {
+        try await storage.persist(StoredItem(note(id, id, in: container)))
+      }
+      #expect(try await storage.load(container: "trips").map(\.record.id) == ["a", "c"])
+      #expect(try await storage.load(container: "trips/oslo").map(\.record.id) == ["c"])
+      #expect(try await storage.load(container: "nowhere").isEmpty)
+    },
+    Check("Sharing is changed by itself or with the record, and nothing else changes with it") { storage in
+      try await storage.persist(StoredItem(note("T1", "new"), sharing: .principals("bob", "cid")))
+      #expect(try await storage.load(container: "Note").map(\.sharing) == [.principals("bob", "cid")])
+      let shared = try await storage.updateSharing(of: .note("T1"), to: .principals("cid", "dan"))
+      #expect(shared.sharing == .principals("cid", "dan") && shared.record["title"] == .text("new"))
+      let edited = try await storage.persist(StoredItem(note("T1", "edited")))
+      #expect(edited.sharing == .principals("cid", "dan"))
+      try await storage.updateSharing(of: .note("T1"), to: .nobody)
+      #expect(try await storage.load(container: "Note").map(\.sharing) == [.nobody])
+    },
+    Check("Lists are saved, modified and loaded by name, and can be shared with") { storage in
+      let friends = try await storage.save(PrincipalList(id: "L1", name: "friends", members: ["bob"]))
+      try await storage.save(PrincipalList(id: "L2", name: "family"))
+      #expect(try await storage.loadLists().map(\.name) == ["family", "friends"])
+      var changed = friends
+      changed.name = "a few"
+      changed.members = ["bob", "cid"]
+      try await storage.modify(changed)
+      let lists = try await storage.loadLists()
+      #expect(lists.map(\.name) == ["a few", "family"])
+      #expect(lists.first?.members == ["bob", "cid"])
+      try await storage.persist(StoredItem(note("T1", "new"), sharing: .lists("L1")))
+      #expect(try await storage.load(container: "Note").map(\.sharing) == [.lists("L1")])
+    },
+    Check("What can't be is refused") { storage in
+      await #expect(throws: (any Error).self) {
+        try await storage.persist(StoredItem(Record("Nothing", id: "T1", ["title": .text("t")])))
+      }
+      await #expect(throws: (any Error).self) {
+        try await storage.updateSharing(of: .note("none"), to: .nobody)
+      }
+    },
+  ]
+}
+
+/// A storage that can only do what cannot be made of anything else: its special writes are plain ones.
+private struct PlainStorage: DataStorage {
+  let storage: any DataStorage
+
+  func persist(_ item: StoredItem) async throws -> StoredItem { try await storage.persist(item) }
+  func remove(_ id: RecordID) async throws { try await storage.remove(id) }
+  func load(container: String) async throws -> [StoredItem] { try await storage.load(container: container) }
+  func loadLists() async throws -> [PrincipalList] { try await storage.loadLists() }
+}
+
+@Suite("Storages")
+struct StorageTests {
+  private static func ann() throws -> SimulatedDevice {
+    try Principals(rules: AuthorityRules(schema: .notes)).ann
+  }
+
+  /// Promises: N-3, N-4, N-6, N-26
+  @Test("The store of this device alone conforms", arguments: StorageConformance.checks)
+  func local(check: StorageConformance.Check) async throws {
+    try await check.run(LocalStorage(at: nil, schema: .notes))
+  }
+
+  /// Promises: N-3, N-4, N-6, N-26
+  @Test("A server alone conforms", arguments: StorageConformance.checks)
+  func server(check: StorageConformance.Check) async throws {
+    try await check.run(ServerStorage(Self.ann().remote, schema: .notes))
+  }
+
+  /// Promises: N-3, N-4, N-6, N-26
+  @Test("A synced store conforms under every pair of policies", arguments: StorageConformance.checks)
+  func synced(check: StorageConformance.Check) async throws {
+    for fetch in [FetchPolicy.syncThenCache, .cacheOnly, .networkElseCache] {
+      for save in [SavePolicy.cacheThenNetwork, .networkThenCache, .cacheOnly] {
+        let world = try Principals(rules: AuthorityRules(schema: .notes)) {
+          ($0.fetchPolicy, $0.savePolicy) = (fetch, save)
+        }
+        try await check.run(world.ann.store)
+      }
+    }
+  }
+
+  /// Promises: N-5
+  @Test("The special writes as plain ones leave the same state", arguments: StorageConformance.checks)
+  func plain(check: StorageConformance.Check) async throws {
+    try await check.run(PlainStorage(storage: LocalStorage(at: nil, schema: .notes)))
+    try await check.run(PlainStorage(storage: ServerStorage(Self.ann().remote, schema: .notes)))
+    let world = try Principals(rules: AuthorityRules(schema: .notes)) { $0.fetchPolicy = .syncThenCache }
+    try await check.run(PlainStorage(storage: world.ann.store))
+  }
+
+  /// Promises: N-5
+  @Test("Both ways of the special writes leave the same on the server, seen by the other")
+  func bothWays() async throws {
+    var seen: [[StoredItem]] = []
+    for isPlain in [false, true] {
+      let world = try Principals { $0.fetchPolicy = .syncThenCache }
+      let storage: any DataStorage = isPlain ? PlainStorage(storage: world.ann.store) : world.ann.store
+      let list = try await storage.save(PrincipalList(id: "L1", name: "friends"))
+      try await storage.persist(StoredItem(StorageConformance.note("T1", "new")))
+      try await storage.updateSharing(of: .note("T1"), to: .lists("L1"))
+      await world.sync(world.ann)
+      var changed = list
+      changed.members = ["bob"]
+      try await storage.modify(changed)
+      try await storage.updateSharing(of: .note("T1"), to: Sharing(principals: ["cid"], lists: ["L1"]))
+      await world.sync(world.ann, world.bob)
+      seen.append(
+        try await world.bob.store.load(container: "Note").map { item in
+          var item = item
+          item.record.version = nil
+          return item
+        })
+      #expect(try await world.isEven())
+    }
+    #expect(seen[0].map(\.record.id) == ["T1"])
+    #expect(seen[0] == seen[1])
+  }
+
+  /// Promises: N-57
+  @Test(
+    "A storage takes another's place: the file of a local one goes on as a synced one, pending work included")
+  func exchange() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/notes.sqlite"
+    let local = try LocalStorage(at: path, schema: .notes)
+    try await local.persist(StoredItem(StorageConformance.note("T1", "new"), sharing: .principals("bob")))
+    try await local.persist(StoredItem(StorageConformance.note("T2", "new")))
+    try await local.remove(.note("T2"))
+    let before = try await local.load(container: "Note")
+    try local.close()
+
+    let world = try Principals()
+    let synced = try SyncedStore(
+      at: path, schema: .notes,
+      remote: InProcessRemote(world.world.authority, principal: Principal("ann")), configuration: .quiet)
+    #expect(try synced.outbox().map(\.record) == [.note("T1")])
+    await synced.sync()
+    await world.sync(world.bob)
+    #expect(try world.bob.noteIDs() == ["T1"])
+    #expect(try await synced.load(container: "Note").map(\.record.fields) == before.map(\.record.fields))
+    try synced.store.close()
+
+    // And record by record into any other.
+    let other = try LocalStorage(at: nil, schema: .notes)
+    for item in try await ServerStorage(world.ann.remote, schema: .notes).load(container: "Note") {
+      try await other.persist(item)
+    }
+    let moved = try await other.load(container: "Note")
+    #expect(moved.map(\.sharing) == before.map(\.sharing))
+    #expect(moved.map(\.record.fields) == before.map(\.record.fields))
+  }
+
+  /// Promises: N-27, N-28
+  @Test("A load syncs its container first and answers from here, also when that fails")
+  func loading() async throws {
+    let world = try Principals(rules: AuthorityRules()) { $0.fetchPolicy = .syncThenCache }
+    try world.bob.insert("T1", "bob's")
+    await world.sync(world.bob)
+    #expect(try await world.ann.store.load(container: "Note").map(\.record.id) == ["T1"])
+    world.ann.remote.isOffline = true
+    try world.ann.insert("T2", "ann's")
+    #expect(try await world.ann.store.load(container: "Note").map(\.record.id) == ["T1", "T2"])
+    try world.ann.restart(configuration: .quiet)
+    #expect(try await world.ann.store.load(container: "Note").count == 2)
+  }
+}
