@@ -56,6 +56,27 @@ struct KintoPushTests {
     #expect(outcomes == [Outcome(operation: "op1", .applied(version: "1001", modified: 500, record: nil))])
   }
 
+  @Test("what shares a record, and a list, is refused with a word for it, and the rest goes through")
+  func sharing() async throws {
+    let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
+    var shared = operation(.update, base: "1000", fields: ["title": "Milk"])
+    shared.id = "op2"
+    shared.sharing = SharingChange(add: .principals("bob"))
+    let list = PrincipalList(name: "friends")
+    let made = Operation(id: "op3", kind: .insert, record: list.recordID, fields: list.fields)
+    let plain = operation(.update, base: "1000", fields: ["title": "Milk"])
+    let outcomes = try await push([shared, plain, made], to: kinto)
+    let refused = outcomes.compactMap { outcome in
+      if case .rejected(let rejection) = outcome.verdict {
+        "\(outcome.operation) \(rejection.code)"
+      } else {
+        nil
+      }
+    }
+    #expect(refused == ["op2 unsupported", "op3 unsupported"])
+    #expect(kinto.calls.map(\.text) == ["PATCH \(path)"])
+  }
+
   @Test("a deletion is a DELETE of the base alone; a base that another server gave matches nothing")
   func delete() async throws {
     let kinto = ScriptedKinto { _ in .data(["id": "t1", "last_modified": 1002, "deleted": true], at: 1002) }

@@ -36,6 +36,8 @@ struct KintoPush: Sendable {
         code: "readOnly")
     }
     var result = Result()
+    let refusals = operations.compactMap(Self.refusal)
+    let operations = refusals.isEmpty ? operations : operations.filter { Self.refusal(of: $0) == nil }
     for start in stride(from: 0, to: operations.count, by: settings.batchLimit) {
       let chunk = Array(operations[start..<min(start + settings.batchLimit, operations.count)])
       do { try await send(chunk, &result) } catch {
@@ -44,7 +46,22 @@ struct KintoPush: Sendable {
         return result
       }
     }
+    result.outcomes += refusals
     return result
+  }
+
+  /// What Kinto has no place for is refused rather than lost without a word.
+  private static func refusal(of operation: Operation) -> Outcome? {
+    let isList = operation.record.type == PrincipalList.typeName
+    guard isList || !(operation.sharing?.isEmpty ?? true) else { return nil }
+    let what = isList ? "lists of principals" : "sharing of single records"
+    return Outcome(
+      operation: operation.id,
+      .rejected(
+        Rejection(
+          code: "unsupported",
+          message:
+            "Kinto knows no \(what). Take it back with `unshare` or `revert`; give rights on the bucket.")))
   }
 
   private func send(

@@ -19,8 +19,8 @@ public import BothySync
 /// - **Tombstones that last.** They may be purged with no word: see `KintoOptions.snapshotAfter`.
 /// - **Queries and digests.** Equality is asked of the server; anything else reads all records of the type, a digest those
 ///   of the whole space.
-/// - **Hints, owners, permissions for each type.** See `KintoOptions.pollInterval`; sharing is for the bucket's own
-///   permissions.
+/// - **Hints, owners, permissions for each type.** See `KintoOptions.pollInterval`.
+/// - **Sharing and lists.** An operation that carries any is refused as `unsupported`; the bucket's own permissions do.
 ///
 /// `docs/kinto.md` says more of each. All methods may be called from any task. An exchange costs one round trip for each
 /// 25 operations (the server's `batch_max_requests`) and one for each 24 types.
