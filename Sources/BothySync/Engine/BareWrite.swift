@@ -26,7 +26,7 @@ struct BareWrite: Sendable {
         let live = found.flatMap { $0.isDeleted ? nil : $0 }
         if live == nil && change.isDeletion { return found?.version ?? "" }
         if live == nil && change.saved == nil {
-          throw SyncError(.conflict, "The server has no \(change.id) to move.", record: change.id)
+          throw SyncError(.conflict, "The server has no \(change.id) to change.", record: change.id)
         }
         current = live
       }
@@ -47,7 +47,7 @@ struct BareWrite: Sendable {
     return Operation(
       id: pass.configuration.makeOperationID(), kind: kind, record: change.id,
       container: kind == .insert ? change.saved?.container : change.destination, base: current?.version,
-      fields: fields)
+      fields: fields, sharing: change.sharing(over: current?.sharing ?? .nobody))
   }
 }
 
@@ -55,14 +55,29 @@ extension LocalChange {
   var isDeletion: Bool { if case .delete = self { true } else { false } }
 
   /// The record that the change saves.
-  var saved: Record? { if case .save(let record, _) = self { record } else { nil } }
+  var saved: Record? {
+    switch self {
+    case .save(let record, _), .persist(let record, _, _): record
+    case .move, .delete, .share: nil
+    }
+  }
+
+  /// What the change makes of the sharing that the server has.
+  fileprivate func sharing(over known: Sharing) -> SharingChange? {
+    switch self {
+    case .share(_, let change, _): change
+    case .persist(_, let sharing?, _): SharingChange(from: known, to: sharing)
+    case .persist, .save, .move, .delete: nil
+    }
+  }
 
   /// The container that the change moves the record to.
   var destination: String? {
     switch self {
     case .save(_, let container): container
     case .move(_, let container): container
-    case .delete: nil
+    case .persist(let record, _, _): record.container == record.type ? nil : record.container
+    case .delete, .share: nil
     }
   }
 }

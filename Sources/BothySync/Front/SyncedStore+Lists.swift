@@ -97,7 +97,8 @@ extension SyncedStore {
   /// another id, it is a conflict that shows what the server has.
   private func accepted(_ operation: Operation) async throws -> String {
     let request = SyncRequest(
-      device: device, schemaVersion: store.schema.version, operations: [operation])
+      device: device, schemaVersion: store.schema.version, operations: [operation],
+      principal: owner?.principal)
     let response = try await remote.exchange(request)
     switch response.outcomes.first?.verdict {
     case .applied(let version, _, _), .duplicate(let version, _, _): return version
