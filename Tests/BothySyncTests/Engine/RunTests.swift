@@ -140,7 +140,7 @@ struct RunTests {
   }
 
   /// Promises: N-12
-  @Test("A read that refreshes in the background does not end the wait while the server was just found unreachable")
+  @Test("A read that refreshes in the background does not end the wait after a failure")
   func uselessRefresh() async throws {
     let running = try await start([.save])
     let a = running.pair.a
