@@ -36,7 +36,8 @@ struct QueryCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let type = try session.type(query.type)
-      let asked = try query.query(order: order, limit: limit, offset: offset)
+      // A server without a schema finds nothing where a field is misspelt: the file's own schema is asked first.
+      let asked = try query.query(order: order, limit: limit, offset: offset).checked(for: type)
       let policy = session.fetchPolicy(fetch)
       let result = try await session.store.fetch(asked, options: RequestOptions(fetchPolicy: policy))
       let records = try ShownRecord.all(result.values, in: session.store)
@@ -66,9 +67,9 @@ struct CountCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      _ = try session.type(query.type)
+      let asked = try query.query().checked(for: session.type(query.type))
       let options = RequestOptions(fetchPolicy: fetch ?? .cacheOnly)
-      let count = try await session.store.count(query.query(), options: options)
+      let count = try await session.store.count(asked, options: options)
       try output.print {
         "\(count)"
       } json: {
