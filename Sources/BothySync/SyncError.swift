@@ -30,6 +30,8 @@ public struct SyncError: Error, Sendable {
     public static let badDocument = Code("badDocument")
     /// The server takes newer versions of the app only.
     public static let updateRequired = Code("updateRequired")
+    /// More records than can be sent together; nothing was changed.
+    public static let tooManyTogether = Code("tooManyTogether")
     public static let notPending = Code("notPending")
     /// The server answered with something that is not the protocol.
     public static let protocolViolation = Code("protocolViolation")

@@ -41,17 +41,19 @@ public final class SimulatedWorld {
   }
 
   /// Adds a device with a file of its own.
+  ///
+  /// - Parameter timeouts: the clock that what is bounded by a time waits on; nil waits in real time.
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: Schema, configuration: SyncConfiguration = .quiet, skew: Int64 = 0,
-    principal: Principal = Principal("tester"), space: String = "test"
+    principal: Principal = Principal("tester"), space: String = "test", timeouts: VirtualClock? = nil
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
     let remote = FaultyRemote(
       InProcessRemote(space: space, principal: principal) { [current] in current.authority })
     let device = try SimulatedDevice(
       name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema, remote: remote,
-      configuration: configuration, clock: time.reader(skew: skew))
+      configuration: configuration, clock: time.reader(skew: skew), timeouts: timeouts)
     devices.append(device)
     return device
   }
@@ -95,10 +97,11 @@ public final class SimulatedDevice {
   private var schema: Schema
   private var configuration: SyncConfiguration
   private let clock: @Sendable () -> Int64
+  private let timeouts: VirtualClock?
 
   init(
     name: String, path: String, schema: Schema, remote: FaultyRemote, configuration: SyncConfiguration,
-    clock: @escaping @Sendable () -> Int64
+    clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
   ) throws {
     self.name = name
     self.path = path
@@ -106,7 +109,8 @@ public final class SimulatedDevice {
     self.remote = remote
     self.configuration = configuration
     self.clock = clock
-    store = try Self.open(path, schema, [], remote, configuration, clock, failPoints)
+    self.timeouts = timeouts
+    store = try Self.open(path, schema, [], remote, configuration, Self.clock(clock, timeouts), failPoints)
   }
 
   /// Closes the file and opens it again, as a relaunch of the app does. Nothing that was not committed survives.
@@ -121,19 +125,25 @@ public final class SimulatedDevice {
     failPoints.reset()
     self.schema = schema ?? self.schema
     self.configuration = configuration ?? self.configuration
-    store = try Self.open(path, self.schema, migrations, remote, self.configuration, clock, failPoints)
+    store = try Self.open(
+      path, self.schema, migrations, remote, self.configuration,
+      Self.clock(clock, timeouts), failPoints)
   }
 
   private static func open(
     _ path: String, _ schema: Schema, _ migrations: [Migration], _ remote: FaultyRemote,
-    _ configuration: SyncConfiguration, _ clock: @escaping @Sendable () -> Int64,
-    _ failPoints: FailPoints
+    _ configuration: SyncConfiguration, _ clock: SyncClock, _ failPoints: FailPoints
   ) throws -> SyncedStore {
     var options = StoreOptions(durability: .normal, processes: .single, readers: 16)
     options.onStep = { try failPoints.pass($0, $1) }
     return try SyncedStore(
       at: path, schema: schema, migrations: migrations, remote: remote, configuration: configuration,
-      options: options, clock: SyncClock(now: clock))
+      options: options, clock: clock)
+  }
+
+  private static func clock(_ now: @escaping @Sendable () -> Int64, _ timeouts: VirtualClock?) -> SyncClock {
+    guard let timeouts else { return SyncClock(now: now) }
+    return SyncClock(now: now, sleep: { try await timeouts.sleep(until: timeouts.now.advanced(by: $0)) })
   }
 }
 

@@ -62,7 +62,13 @@ enum OpenAPISchemas {
       "fields":{"$ref":"#/components/schemas/Fields"},
       "cleared":{"type":"array","items":{"type":"string"}},
       "modified":{"type":["integer","null"],"minimum":-9007199254740992,"maximum":9007199254740992},
-      "sharing":{"oneOf":[{"$ref":"#/components/schemas/SharingChange"},{"type":"null"}]}},
+      "sharing":{"oneOf":[{"$ref":"#/components/schemas/SharingChange"},{"type":"null"}]},
+      "group":{"oneOf":[{"$ref":"#/components/schemas/OperationGroup"},{"type":"null"}]}},
+      "additionalProperties":false},
+    "OperationGroup":{"type":"object","required":["id","size"],
+      "description":"Operations applied together or not at all. They stand next to each other in one request, all with the same group.",
+      "properties":{"id":{"type":"string","minLength":1},
+      "size":{"type":"integer","minimum":1,"maximum":9007199254740992,"description":"How many operations the group has; of a group that came with fewer none is applied."}},
       "additionalProperties":false},
     "SyncRequest":{"type":"object","required":["device"],"properties":{
       "device":{"type":"string","minLength":1},
@@ -81,7 +87,7 @@ enum OpenAPISchemas {
       "record":{"$ref":"#/components/schemas/Record"},
       "code":{"type":"string"},"message":{"type":"string"},
       "fields":{"type":"array","items":{"$ref":"#/components/schemas/FieldError"}},
-      "on":{"type":"string","description":"The operation that it waits for."}},"additionalProperties":false},
+      "on":{"type":"string","description":"The operation that it waits for: it makes what this one refers to, or is of the same group."}},"additionalProperties":false},
     "Page":{"type":"object","required":["container","cursor","changes"],"properties":{
       "container":{"type":"string"},"children":{"type":"boolean"},"cursor":{"type":"string"},
       "more":{"type":"boolean"},

@@ -1,5 +1,5 @@
 /// Which record: the name of its type and its id within the type. Ids are any text, compared byte by byte.
-public struct RecordID: Sendable, Hashable, CustomStringConvertible {
+public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
   public var type: String
   public var id: String
 

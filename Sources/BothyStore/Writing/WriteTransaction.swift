@@ -9,6 +9,8 @@ public final class WriteTransaction: ReadTransaction {
   package var drafts: [RecordID]?
   /// Whether the transaction is only to find out what it would do, and is rolled back.
   package var isRehearsal = false
+  /// A name that ties the changes of this transaction to one another, for the recorder.
+  package var group: String?
   private let recorder: (any ChangeRecorder)?
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords

@@ -96,18 +96,43 @@ public struct Authority: Sendable {
     var batch = try batch(of: request.operations.filter { known[$0.id] == nil }, principal, now, ledger)
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(request.operations.count)
-    for operation in request.operations {
-      if let verdict = known[operation.id] {
-        outcomes.append(Outcome(operation: operation.id, Self.repeated(verdict, &told)))
-      } else {
-        outcomes.append(Outcome(operation: operation.id, try batch.apply(operation)))
+    for unit in request.units {
+      var fresh: [Outcome.Verdict] = []
+      if let group = unit.first?.group {
+        fresh = try Self.apply(
+          unit.filter { known[$0.id] == nil }, group, isWhole: unit.count == group.size, &batch)
+        fresh.reverse()
+      }
+      for operation in unit {
+        let verdict: Outcome.Verdict =
+          if let verdict = known[operation.id] { Self.repeated(verdict, &told) } else {
+            try fresh.popLast() ?? batch.apply(operation)
+          }
+        outcomes.append(Outcome(operation: operation.id, verdict))
       }
     }
     try store(batch, in: ledger)
+    let grouped = Set(request.operations.lazy.filter { $0.group != nil }.map(\.id))
     try ledger.remember(
-      outcomes.filter { known[$0.operation] == nil && $0.isFinal }, device: request.device, at: now)
+      outcomes.filter { outcome in
+        // A group is applied whole or decided anew as a whole.
+        known[outcome.operation] == nil && outcome.isFinal
+          && (outcome.verdict.isApplied || !grouped.contains(outcome.operation))
+      }, device: request.device, at: now)
     told.formUnion(batch.written.map(\.position))
     return outcomes
+  }
+
+  /// The verdicts on those operations of a group that were not seen before.
+  private static func apply(
+    _ operations: [Operation], _ group: Operation.Group, isWhole: Bool, _ batch: inout OperationBatch
+  ) throws -> [Outcome.Verdict] {
+    if isWhole { return try batch.apply(together: operations) }
+    let refusal = Rejection(
+      code: Rejection.incompleteGroup,
+      message: "A group of \(group.size) operations is applied whole, and not all of them came. "
+        + "Send them next to each other in one request.")
+    return operations.map { _ in .rejected(refusal) }
   }
 
   /// A batch that knows all records that the operations may need.
@@ -206,5 +231,23 @@ extension Outcome {
     case .applied, .duplicate, .rejected: true
     case .conflict, .waiting: false
     }
+  }
+}
+
+extension SyncRequest {
+  /// The operations in their order: runs of one group, and each other operation for itself.
+  fileprivate var units: [ArraySlice<Operation>] {
+    var units: [ArraySlice<Operation>] = []
+    units.reserveCapacity(operations.count)
+    var start = 0
+    while start < operations.count {
+      var end = start + 1
+      if let group = operations[start].group {
+        while end < operations.count, operations[end].group == group { end += 1 }
+      }
+      units.append(operations[start..<end])
+      start = end
+    }
+    return units
   }
 }

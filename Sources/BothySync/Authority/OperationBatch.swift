@@ -37,13 +37,30 @@ struct OperationBatch {
   }
 
   mutating func apply(_ operation: Operation) throws -> Outcome.Verdict {
-    if let missing = missingReference(operation) {
-      if let blocker = failures[missing] { return .waiting(on: blocker) }
-      failures[operation.record] = operation.id
-      return .rejected(
-        Rejection(
-          code: "unknownReference", message: "\(operation.record) refers to \(missing), which is not there."))
+    if let refusal = missingReference(operation) {
+      if case .rejected = refusal { failures[operation.record] = operation.id }
+      return refusal
     }
+    return try decide(operation)
+  }
+
+  /// Applies all operations of a group or, when one of them cannot be applied, none: each such one is answered
+  /// with what stands against it, the others wait on the first of them. What the group's records refer to may be
+  /// made by any of them.
+  mutating func apply(together operations: [Operation]) throws -> [Outcome.Verdict] {
+    let before = self
+    var verdicts = try operations.map { try decide($0) }
+    for (index, operation) in operations.enumerated() where verdicts[index].isApplied {
+      if let refusal = missingReference(operation) { verdicts[index] = refusal }
+    }
+    let failed = zip(operations, verdicts).first { !$1.isApplied }
+    guard let culprit = failed?.0 else { return verdicts }
+    self = before
+    for operation in operations { failures[operation.record] = culprit.id }
+    return verdicts.map { $0.isApplied ? .waiting(on: culprit.id) : $0 }
+  }
+
+  private mutating func decide(_ operation: Operation) throws -> Outcome.Verdict {
     if let list = foreignList(operation) {
       failures[operation.record] = operation.id
       return .rejected(
@@ -86,10 +103,29 @@ struct OperationBatch {
     }
   }
 
-  private func missingReference(_ operation: Operation) -> RecordID? {
+  /// What stands against an operation that refers to a record which is not there.
+  private func missingReference(_ operation: Operation) -> Outcome.Verdict? {
+    guard let missing = firstMissing(operation) else { return nil }
+    if let blocker = failures[missing] { return .waiting(on: blocker) }
+    return .rejected(
+      Rejection(
+        code: "unknownReference", message: "\(operation.record) refers to \(missing), which is not there."))
+  }
+
+  private func firstMissing(_ operation: Operation) -> RecordID? {
     guard operation.kind != .delete else { return nil }
     return judgement.rules.references(in: operation.fields, of: operation.record.type).first { id in
       id != operation.record && records[id].map(\.record.isDeleted) ?? true
+    }
+  }
+}
+
+extension Outcome.Verdict {
+  /// Whether the server has made the change, now or at an earlier sending.
+  var isApplied: Bool {
+    switch self {
+    case .applied, .duplicate: true
+    case .conflict, .rejected, .waiting: false
     }
   }
 }

@@ -111,8 +111,9 @@ struct BlobUploads {
       let later = pass.clock.now() + pass.configuration.backoff.milliseconds(attempt: entry.attempts + 1)
       try Outbox.postpone(need.record, rejection, until: later, state: state, in: transaction)
       return SyncFailure(
-        record: need.record, operation: need.operation, code: rejection.code, message: rejection.message,
-        attempts: entry.attempts + 1)
+        record: need.record, operation: need.operation, rejection: rejection, attempts: entry.attempts + 1,
+        nextRetry: state == .pending ? later : nil, revision: entry.revision,
+        local: try Outbox.localContent(of: need.record, in: transaction))
     }
     if let failure { report.failures.append(failure) }
     return true

@@ -70,16 +70,19 @@ struct DirectWrite: Sendable {
       .conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
   }
 
-  /// An operation of the record that is in doubt is asked for first: what is to be sent now depends on it.
-  /// Returns why that was not possible.
+  /// An operation of the record that is in doubt is asked for first: what is to be sent now depends on it. What was
+  /// written together with others is sent with them first. Returns why that was not possible.
   private func remainingDoubt() async throws -> RemoteError? {
     let id = change.id
-    func isInDoubt() async throws -> Bool {
-      try await pass.store.read { try Outbox.mark(id, in: $0)?.wasSent ?? false }
+    func mustGoFirst() async throws -> Bool {
+      try await pass.store.read { transaction in
+        guard let mark = try Outbox.mark(id, in: transaction) else { return false }
+        return mark.wasSent || mark.group != nil
+      }
     }
-    guard try await isInDoubt() else { return nil }
+    guard try await mustGoFirst() else { return nil }
     let report = await pass.run(SyncPass.Request(scope: .push, pulls: [], records: [id]))
-    guard try await isInDoubt() else { return nil }
+    guard try await mustGoFirst() else { return nil }
     let reason = report.skipped.map { SyncError($0).message }
     return RemoteError(.unreachable, reason ?? "The server did not answer an earlier change of the record.")
   }

@@ -10,6 +10,7 @@ import Synchronization
 public final class SyncClock: Sendable {
   private let device: @Sendable () -> Int64
   private let uptime: @Sendable () -> Uptime?
+  private let wait: @Sendable (Duration) async throws -> Void
   private let estimate = Mutex<Estimate?>(nil)
 
   package struct Estimate: Sendable, Hashable {
@@ -30,9 +31,14 @@ public final class SyncClock: Sendable {
   /// - Parameters:
   ///   - now: the device's clock, in milliseconds since 1970.
   ///   - uptime: how long the machine has been running; nil when that is not known, then the device's clock counts.
-  public init(now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Uptime? = { nil }) {
+  ///   - sleep: waits for a time, for what is bounded by one; throws when its task is cancelled.
+  public init(
+    now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Uptime? = { nil },
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
     device = now
     self.uptime = uptime
+    wait = sleep
   }
 
   /// The clock of this machine.
@@ -61,6 +67,8 @@ public final class SyncClock: Sendable {
 
   /// The milliseconds to add to the device's clock.
   public var offset: Int64 { estimate.withLock { $0 }?.offset ?? 0 }
+
+  func sleep(for duration: Duration) async throws { try await wait(duration) }
 
   func restore(_ saved: Estimate) { estimate.withLock { $0 = saved } }
 

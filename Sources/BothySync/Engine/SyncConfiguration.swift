@@ -23,6 +23,8 @@ public struct SyncConfiguration: Sendable {
   /// How often a running store asks a server that gives no hints; nil, the default, never does.
   public var pollInterval: Duration?
   public var mergePolicies = MergePolicies()
+  /// How long a custom merge policy may take; then the conflict counts as not decided and is asked about again later.
+  public var mergeTimeout: Duration = .seconds(30)
   /// What becomes of refused changes; by type, else `rejectionPolicy`.
   public var rejectionPolicy: RejectionPolicy = .keepPending
   public var rejectionPolicies: [String: RejectionPolicy] = [:]
@@ -32,6 +34,9 @@ public struct SyncConfiguration: Sendable {
   public var pullScopes: [PullScope] = [.space]
   /// The most operations in one request.
   public var batchSize = 500
+  /// The most records that can be written together: they travel in one request, whatever `batchSize` is. A server
+  /// takes a thousand operations in a request unless it was told otherwise.
+  public var groupLimit = 1000
   /// The most changes in one answer.
   public var pageSize = 1000
   /// Whether operations carry the time of the edit.

@@ -28,6 +28,8 @@ final class SyncEngine: Sendable {
 
   var status: SyncStatus { state.withLock { $0.status } }
   private var governor: SyncGovernor { pass.governor }
+  /// Whether a pass runs or waits for its turn.
+  var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
   var isLooping: Bool { state.withLock { $0.isLooping } }
 
   /// How many wait for the reports of passes that others run.

@@ -2,11 +2,11 @@
 ///
 /// | state               | leaves to                                                    |
 /// |---------------------|--------------------------------------------------------------|
-/// | stopped             | idle (started)                                               |
-/// | idle                | passing (asked, or work is due), stopped                     |
-/// | passing(again)      | idle, waiting (failed), passing (asked meanwhile), stopped   |
-/// | waiting(attempt)    | passing (timer, asked, reachable, foreground), stopped       |
-/// | paused              | idle or passing (resumed), stopped                           |
+/// | stopped             | idle or passing (started)                                    |
+/// | idle                | passing (asked), paused                                      |
+/// | passing(again)      | idle, waiting (failed), passing (asked meanwhile), paused    |
+/// | waiting(attempt)    | passing (timer, asked), paused                               |
+/// | paused              | idle or passing (resumed)                                    |
 package struct SyncMachine: ~Copyable {
   private enum State {
     case stopped
@@ -18,21 +18,17 @@ package struct SyncMachine: ~Copyable {
 
   package enum Event: Equatable, Sendable {
     case started(hasWork: Bool)
-    case stopped
     /// Somebody wants a pass: a save, a read, the app, a hint, the timer of the configuration.
     case asked
-    /// The pass ended. `worksRemains` when entries are ready to be sent.
+    /// The pass ended.
     case finished(PassResult)
     case timerFired
-    case reachable
     case paused
     case resumed(hasWork: Bool)
   }
 
   package enum PassResult: Equatable, Sendable {
     case complete
-    /// Entries became ready while it ran.
-    case moreWork
     /// Trying again later can help; the server may have said when.
     case failed(retryAfter: Double?)
     /// Only a change of circumstances can help: another token, another version of the app.
@@ -52,21 +48,18 @@ package struct SyncMachine: ~Copyable {
 
   package mutating func handle(_ event: Event) -> Action {
     switch (state, event) {
-    case (_, .stopped):
-      state = .stopped
-      return .none
     case (.stopped, .started(let hasWork)):
       state = .idle(attempt: 0)
       return hasWork ? start(attempt: 0) : .none
     case (.stopped, _): return .none
     case (.idle(let attempt), .asked): return start(attempt: attempt)
-    case (.idle, .reachable), (.idle, .timerFired): return .none
+    case (.idle, .timerFired): return .none
     case (.passing(let attempt, _), .asked):
       state = .passing(attempt: attempt, again: true)
       return .none
     case (.passing(let attempt, let again), .finished(let result)):
       return finish(result, attempt: attempt, again: again)
-    case (.waiting, .asked), (.waiting, .reachable): return start(attempt: 0)
+    case (.waiting, .asked): return start(attempt: 0)
     case (.waiting(let attempt), .timerFired): return start(attempt: attempt)
     case (.passing, .paused), (.idle, .paused), (.waiting, .paused):
       state = .paused
@@ -86,7 +79,7 @@ package struct SyncMachine: ~Copyable {
 
   private mutating func finish(_ result: PassResult, attempt: Int, again: Bool) -> Action {
     switch result {
-    case .complete where again, .moreWork: return start(attempt: 0)
+    case .complete where again: return start(attempt: 0)
     case .complete, .blocked:
       state = .idle(attempt: 0)
       return .none

@@ -102,13 +102,17 @@ struct SyncPass: Sendable {
     let response = try await remote.exchange(plan.request)
     report.requests += 1
     try await keep(clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now()))
-    let decisions = try await decide(plan.batch, response)
+    let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
+      .decide(plan.batch, response)
+    try Task.checkCancellation()
     // What one exchange did is added at its end: handing the whole report down would copy it each time.
     let applied = try await apply(plan.batch, response, decisions)
     let step = applied.report
     report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
     open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
+    // What is in doubt is known only after a push.
+    if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty
     let changed =
@@ -173,98 +177,41 @@ struct SyncPass: Sendable {
     try await store.write(origin: .remote) { try SyncValues.save(estimate, in: $0) }
   }
 
-  // MARK: conflicts
-
-  /// Asks the merge policies, outside any transaction. A custom policy may take its time.
-  private func decide(
-    _ batch: PushBatch, _ response: SyncResponse
-  ) async throws -> [String: Settlement.ConflictDecision] {
-    var decisions: [String: Settlement.ConflictDecision] = [:]
-    let items = Dictionary(batch.items.map { ($0.operation.id, $0) }, uniquingKeysWith: { $1 })
-    for outcome in response.outcomes {
-      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation] else {
-        continue
-      }
-      let found = try await store.read { try Self.context(item.operation.record, current, in: $0) }
-      guard let (context, revision) = found else { continue }
-      decisions[outcome.operation] = Settlement.ConflictDecision(
-        revision: revision, result: await decide(context))
-    }
-    return decisions
-  }
-
-  private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
-    if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
-      return .success(.client)
-    }
-    // Both deleted it, or both made the same of it: there is nothing to ask about.
-    if context.operation == .delete && context.serverFields == nil { return .success(.server) }
-    // Deleted without ever having been seen here: what the server has of it is what was meant.
-    if context.operation == .delete && context.base == nil && context.deleted == nil {
-      return .success(.client)
-    }
-    // Nothing was changed here but whom it is shared with, which is no matter of fields.
-    if context.operation == .update, let client = context.client, client == context.base,
-      context.container == context.baseContainer
-    {
-      return .success(.server)
-    }
-    let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
-    if !counts, let client = context.client, client == context.serverFields,
-      context.container == context.server?.container
-    {
-      return .success(.server)
-    }
-    switch configuration.mergePolicies.policy(for: context.operation, type: context.record.type).decide {
-    case .pure(let decide): return .success(decide(context))
-    case .custom(let decide):
-      do { return .success(try await decide(context)) } catch { return .failure(error) }
-    }
-  }
-
-  private static func context(
-    _ id: RecordID, _ current: ServerRecord?, in transaction: ReadTransaction
-  ) throws -> (MergeContext, revision: Int64)? {
-    guard let entry = try Outbox.entry(id, in: transaction) else { return nil }
-    let table = try transaction.catalog.table(id.type)
-    let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
-    let context = MergeContext(
-      record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
-      deleted: entry.kind == .delete ? try Outbox.last(id, in: transaction)?.members() : nil,
-      base: try entry.base.map { try $0.fields.members() }, server: current,
-      serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
-      edited: entry.edited, isEditTimeReliable: entry.isEditTimeReliable,
-      schema: table.schema, container: row.map { $0.container ?? id.type },
-      baseContainer: entry.container ?? id.type)
-    return (context, entry.revision)
-  }
-
   // MARK: the answer
 
   private struct Applied: Sendable {
     var report: SyncReport
     var upToDate: [PullScope] = []
+    /// Scopes whose last page has come and is not shown yet.
+    var putOff: [PullScope] = []
   }
 
+  /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
+  /// together may lie in two of them.
   private func apply(
-    _ batch: PushBatch, _ response: SyncResponse, _ decisions: [String: Settlement.ConflictDecision]
+    _ batch: PushBatch, _ response: SyncResponse, _ decisions: Conflicts.Decisions
   ) async throws -> Applied {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
       var settlement = Settlement(
         transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
-        backoff: configuration.backoff, decisions: decisions, report: SyncReport())
+        backoff: configuration.backoff, decisions: decisions.pushed, pullDecisions: decisions.pulled,
+        pulls: configuration.scope == .push ? [] : configuration.pullScopes, report: SyncReport())
       settlement.orphans = configuration.orphans
-      let verdicts = Dictionary(
-        response.outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
-      for item in batch.items {
-        guard let verdict = verdicts[item.operation.id] else { continue }
-        try settlement.settle(item, verdict)
-      }
+      try settlement.settle(batch, response.outcomes)
+      var pages = response.pages
+      var isShown = !pages.contains(where: \.more)
+      for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
       var applied = Applied(report: settlement.report)
       var pull = try PullApplication(transaction, now: now)
       pull.orphans = configuration.orphans
-      for page in response.pages where try pull.take(page) { applied.upToDate.append(page.scope) }
+      for index in pages.indices {
+        if !isShown && !pages[index].more {
+          applied.putOff.append(pages[index].scope)
+          pages[index].more = true
+        }
+        if try pull.take(pages[index]) { applied.upToDate.append(pages[index].scope) }
+      }
       applied.report.pulled += pull.pulled
       applied.report.overwritten += pull.overwritten
       applied.report.repaired += pull.repaired

@@ -1,7 +1,7 @@
 public import BothyStore
 
 /// What one sync did, record by record.
-public struct SyncReport: Sendable, Hashable {
+public struct SyncReport: Sendable, Hashable, Codable {
   /// Records brought into agreement because of local changes, in the order it happened.
   public var synced: [SyncedRecord] = []
   /// Changes that the server refused or that could not be merged; they are still pending unless the rejection
@@ -9,7 +9,8 @@ public struct SyncReport: Sendable, Hashable {
   public var failures: [SyncFailure] = []
   /// Local content that a conflict or a rejection policy replaced.
   public var overwritten: [Overwritten] = []
-  /// Changes not sent because what they refer to is not on the server.
+  /// Changes not sent because what they refer to is not on the server, or what was written together with them
+  /// cannot be sent now.
   public var blocked: [Blocked] = []
   /// Records that left what this device follows, or that may not be seen any more, and that stay until what is
   /// pending of them is settled.
@@ -36,9 +37,9 @@ public struct SyncReport: Sendable, Hashable {
   }
 }
 
-public struct SyncedRecord: Sendable, Hashable {
+public struct SyncedRecord: Sendable, Hashable, Codable {
   /// What was done; the raw values of the first four are those of the older SDK this replaces.
-  public enum Action: Int, Sendable, Hashable, CaseIterable {
+  public enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
     case insertedOnServer = 0
     case updatedOnServer = 1
     case deletedFromServer = 2
@@ -56,23 +57,43 @@ public struct SyncedRecord: Sendable, Hashable {
   }
 }
 
-public struct SyncFailure: Sendable, Hashable {
+/// A change that the server refused, or on which the merge policy failed. Can be kept, encoded, and decided about
+/// after a relaunch: `SyncedStore.resolve`.
+public struct SyncFailure: Sendable, Hashable, Codable {
   public var record: RecordID
+  /// What was asked of the server.
   public var operation: Operation.Kind
-  public var code: String
-  public var message: String
+  /// Why, with what is wrong with which field.
+  public var rejection: Rejection
+  /// The number of times it was refused, this one included.
   public var attempts: Int
+  /// Not sent again before this time, in milliseconds since 1970; nil when it is not sent again by itself.
+  public var nextRetry: Int64?
+  /// Which state of the record was refused: a decision on it leaves a newer one alone.
+  public var revision: Int64
+  /// The record as it was here; nil for a deletion.
+  public var local: FieldsDocument?
 
-  public init(record: RecordID, operation: Operation.Kind, code: String, message: String, attempts: Int) {
+  public init(
+    record: RecordID, operation: Operation.Kind, rejection: Rejection, attempts: Int, nextRetry: Int64? = nil,
+    revision: Int64, local: FieldsDocument? = nil
+  ) {
     self.record = record
     self.operation = operation
-    self.code = code
-    self.message = message
+    self.rejection = rejection
     self.attempts = attempts
+    self.nextRetry = nextRetry
+    self.revision = revision
+    self.local = local
   }
+
+  /// The word to branch on.
+  public var code: String { rejection.code }
+  /// A sentence for people.
+  public var message: String { rejection.message }
 }
 
-public struct Overwritten: Sendable, Hashable {
+public struct Overwritten: Sendable, Hashable, Codable {
   public var record: RecordID
   /// The local content that was replaced; nil for a deletion that was undone.
   public var fields: FieldsDocument?
@@ -83,7 +104,7 @@ public struct Overwritten: Sendable, Hashable {
   }
 }
 
-public struct Blocked: Sendable, Hashable {
+public struct Blocked: Sendable, Hashable, Codable {
   public var record: RecordID
   public var by: RecordID
 
@@ -94,7 +115,7 @@ public struct Blocked: Sendable, Hashable {
 }
 
 /// Why a sync did not run to its end.
-public enum SkipReason: Sendable, Hashable {
+public enum SkipReason: Sendable, Hashable, Codable {
   case unreachable(String)
   case authenticationRequired(String)
   case throttled(String)

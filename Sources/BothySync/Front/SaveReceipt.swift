@@ -54,7 +54,8 @@ extension SyncedStore {
           record: id, state: .accepted(version: try transaction.record(id)?.version ?? ""), store: self,
           revision: nil)
       }
-      let state: SaveOutcome = entry.state == .held ? .draft : entry.reason.map { .rejected($0) } ?? .pending
+      let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
+      let state: SaveOutcome = entry.state == .held ? .draft : reason.map { .rejected($0) } ?? .pending
       return SaveReceipt(record: id, state: state, store: self, revision: entry.revision)
     }
   }
@@ -63,12 +64,15 @@ extension SyncedStore {
     try store.read { transaction in
       let entry = try Outbox.entry(id, in: transaction)
       if let reason = entry?.reason { return .rejected(reason) }
+      if let entry, let reason = try Outbox.refusedMember(with: entry, in: transaction)?.reason {
+        return .rejected(reason)
+      }
       let isSettled = report.synced.contains { $0.record == id }
       // A later edit joined the entry: it tells nothing of this one unless the server answered meanwhile.
       if let entry, !isSettled || entry.revision == revision || revision == nil { return nil }
       if !isSettled, let failure = report.failures.last(where: { $0.record == id }) {
         // Refused, and undone by the rejection policy.
-        return .rejected(Rejection(code: failure.code, message: failure.message))
+        return .rejected(failure.rejection)
       }
       let version = try transaction.record(id)?.version ?? ""
       let wasMerged = report.synced.contains { $0.record == id && $0.action.rawValue >= 3 }

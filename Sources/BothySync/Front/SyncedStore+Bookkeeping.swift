@@ -11,9 +11,16 @@ extension SyncedStore {
     try store.read { try Outbox.entries(limit: limit ?? -1, in: $0) }
   }
 
-  /// The pending work that the server has refused, with its reasons.
+  /// The pending work that the server has refused, with its reasons, and what was written together with it and
+  /// waits therefore.
   public func inbox() throws -> [OutboxEntry] {
-    try store.read { try Outbox.entries(where: "reason IS NOT NULL", in: $0) }
+    try store.read {
+      try Outbox.entries(
+        where: """
+          reason IS NOT NULL OR together IN (
+            SELECT together FROM bothy_outbox WHERE reason IS NOT NULL AND together IS NOT NULL)
+          """, in: $0)
+    }
   }
 
   /// Where a record stands.
@@ -24,7 +31,11 @@ extension SyncedStore {
       case (.held, _): return .draft
       case (.quarantined, let reason): return .quarantined(reason)
       case (.pending, let reason?): return .refused(reason)
-      case (.pending, nil): return .pending(entry.kind)
+      case (.pending, nil):
+        if let other = try Outbox.refusedMember(with: entry, in: transaction) {
+          return .blocked(by: other.record)
+        }
+        return .pending(entry.kind)
       }
     }
   }
@@ -34,8 +45,9 @@ extension SyncedStore {
     try store.read { try Outbox.mark(id, in: $0) != nil }
   }
 
-  /// Decides about a pending entry. One transaction. False, with nothing changed, when the record was edited
-  /// since `revision`. Throws `SyncError` `.notPending` when nothing is pending.
+  /// Decides about a pending entry, and about what was written together with it. One transaction. False, with
+  /// nothing changed, when the record was edited since `revision`. Throws `SyncError` `.notPending` when nothing is
+  /// pending.
   @discardableResult
   public func resolve(_ id: RecordID, _ resolution: Resolution, revision: Int64? = nil) throws -> Bool {
     let done = try store.write(origin: .remote) {
@@ -43,6 +55,26 @@ extension SyncedStore {
     }
     if resolution == .retry { engine.ask() }
     return done
+  }
+
+  /// Decides about failures that a report told of, also after a relaunch: each that is still as it was refused. One
+  /// transaction. Returns the records decided about; one that was edited since, or that is not pending any more, is
+  /// left as it is.
+  @discardableResult
+  public func resolve(_ failures: [SyncFailure], _ resolution: Resolution) throws -> [RecordID] {
+    let decided = try store.write(origin: .remote) { transaction in
+      var decided: [RecordID] = []
+      for failure in failures where try Outbox.mark(failure.record, in: transaction) != nil {
+        if try InboxDecision.apply(
+          resolution, to: failure.record, revision: failure.revision, in: transaction)
+        {
+          decided.append(failure.record)
+        }
+      }
+      return decided
+    }
+    if resolution == .retry { engine.ask() }
+    return decided
   }
 
   /// Lets a draft be sent.
@@ -123,6 +155,8 @@ public enum RecordState: Sendable, Hashable {
   case refused(Rejection)
   /// Refused, and waiting for a decision.
   case quarantined(Rejection?)
+  /// Not sent, because another record that was written together with it is refused.
+  case blocked(by: RecordID)
 
   /// The word for reports.
   public var name: String {
@@ -132,6 +166,7 @@ public enum RecordState: Sendable, Hashable {
     case .draft: "draft"
     case .refused: "refused"
     case .quarantined: "quarantined"
+    case .blocked: "blocked"
     }
   }
 }

@@ -37,6 +37,10 @@ extension SyncedStore {
       for table in purge.transaction.catalog.tables where table.schema.isSynced {
         try purge.removeAll(of: table, includingPending)
       }
+      for table in purge.transaction.catalog.tables where table.schema.isSynced && includingPending {
+        // What was undone because it had been written together with one of a later type.
+        try purge.removeAll(of: table, true)
+      }
       try UnknownTypes.clear(.space, in: purge.transaction)
     }
   }
@@ -80,7 +84,7 @@ private struct Purge {
     guard table.schema.isSynced else { return }
     if try Outbox.mark(id, in: transaction) != nil {
       guard includingPending else { return result.kept.append(id) }
-      try Outbox.remove(id, in: transaction)
+      try Outbox.forget(id, in: transaction)
       forgotten += 1
     }
     if try transaction.evict(table, id: id.id) { result.removed += 1 }
@@ -95,6 +99,10 @@ private struct Purge {
     // What is left are deletions, which have no row.
     for entry in try Outbox.entries(where: "type = ? AND kind = 2", [.text(type)], in: transaction) {
       try remove(entry.record, includingPending)
+    }
+    // What was undone because it had been written together with one of these.
+    if includingPending {
+      for id in try transaction.ids(RecordQuery(type)) { try remove(RecordID(type: type, id: id), true) }
     }
     types.insert(type)
   }

@@ -186,6 +186,68 @@ extension SyncedStore {
   }
 }
 
+/// How the changes of one local transaction are sent.
+public enum Delivery: Sendable, Hashable {
+  /// Each record for itself: one that the server refuses holds up no other.
+  case separately
+  /// All of them or none: the server accepts the whole, and where one record is refused or gives way to what the
+  /// server has, the others do the same.
+  case together
+}
+
+/// Writing several records in one transaction.
+extension SyncedStore {
+  /// Runs `body` in one local transaction, as `Store.write` does, and has its changes sent as `delivery` says.
+  ///
+  /// What was written together stays together: over restarts, with what is written together later to the same
+  /// records before it was sent, and when somebody decides about one of its records. Blocks the calling thread
+  /// while other writes finish. Throws what `body` throws, `StoreError`, and `SyncError` `.tooManyTogether` for more
+  /// records than `SyncConfiguration.groupLimit`; nothing is changed then.
+  @discardableResult
+  public func write<Result>(
+    _ delivery: Delivery = .separately, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    let result = try store.write { try self.write(delivery, $0, body) }
+    askAfterWrite()
+    return result
+  }
+
+  /// The same without blocking a thread of the caller's executor.
+  @discardableResult
+  public func write<Result: Sendable>(
+    _ delivery: Delivery = .separately, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    let result = try await store.write { try self.write(delivery, $0, body) }
+    askAfterWrite()
+    return result
+  }
+
+  private func write<Result>(
+    _ delivery: Delivery, _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    guard delivery == .together else { return try body(transaction) }
+    let group = UUIDv7.make()
+    transaction.group = group
+    let result = try body(transaction)
+    try transaction.flush()
+    let count = try Outbox.memberCount(of: group, in: transaction)
+    let limit = configuration.groupLimit
+    guard count <= limit else {
+      throw SyncError(
+        .tooManyTogether,
+        "\(count) records would have to be sent together, and the limit is \(limit). Write fewer at a time; if "
+          + "earlier together-writes changed the same records, sync first.")
+    }
+    return result
+  }
+
+  private func askAfterWrite() {
+    if configuration.savePolicy == .cacheThenNetwork && configuration.triggers.contains(.save) {
+      engine.ask()
+    }
+  }
+}
+
 /// One change that the app asks for.
 enum LocalChange: Sendable {
   /// A record that is there already is moved to the container, if one is given.

@@ -104,18 +104,24 @@ public final class SyncedStore: Sendable {
 
   // MARK: syncing
 
-  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done; if a
-  /// sync is running already, joins it. Throws nothing: the report says what did not work.
+  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done. Throws
+  /// nothing: the report says what did not work.
   ///
   /// - Parameters:
   ///   - scope: which way; nil as configured.
   ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
   ///   - forced: whether it runs though syncing is paused, the sync policy forbids it, or the server asked for a newer
   ///     version of the app. Otherwise the report says `skipped`, and no request is made.
+  ///   - ifRunning: what to do when a sync is running already.
   @discardableResult
   public func sync(
-    _ scope: SyncScope? = nil, container: String? = nil, forced: Bool = false
+    _ scope: SyncScope? = nil, container: String? = nil, forced: Bool = false, ifRunning: IfRunning = .join
   ) async -> SyncReport {
+    if ifRunning == .ignore && engine.isBusy {
+      var report = SyncReport()
+      report.skipped = .alreadyRunning
+      return report
+    }
     if let obstacle = governor.obstacle, !forced || obstacle == .signedOut {
       var report = SyncReport()
       report.skipped = obstacle

@@ -9,7 +9,21 @@ package enum FieldMerge {
       base: context.base ?? [:], client: client, server: server,
       clientIsLater: context.isEditTimeReliable && context.edited > (context.server?.modified ?? .min)
     ) { context.schema?[$0]?.merge ?? .server }
-    return .merged(merged)
+    return context.isTogether && yields(context, merged) ? .server : .merged(merged)
+  }
+
+  /// Whether a field that both sides changed is the server's by its rule.
+  private static func yields(_ context: MergeContext, _ merged: [String: JSONValue]) -> Bool {
+    guard let client = context.client, let server = context.serverFields else { return false }
+    return Set(client.keys).union(server.keys).contains { name in
+      let base = context.base?[name] ?? .null
+      let (mine, theirs) = (client[name] ?? .null, server[name] ?? .null)
+      guard mine != base, theirs != base, merged[name] ?? .null == theirs else { return false }
+      switch context.schema?[name]?.merge ?? .server {
+      case .server, .latest: return true
+      case .client, .max, .min, .counter, .setUnion, .keepBoth: return false
+      }
+    }
   }
 
   /// Merges all fields that occur on any side. An absent field is null.

@@ -29,11 +29,14 @@ public struct MergePolicy: Sendable {
     })
 
   /// Field by field against the base: a field changed on one side takes that side's value, a field changed on
-  /// both follows its own rule (`FieldMergeRule`). An edit beats a deletion, whichever side made it.
+  /// both follows its own rule (`FieldMergeRule`). An edit beats a deletion, whichever side made it. In a
+  /// together-write a field that goes to the server takes all that was written with it along.
   public static let fieldMerge = MergePolicy(name: "fieldMerge", decide: .pure { FieldMerge.decide($0) })
 
   /// The app's own rule. It may suspend and throw; when it throws, the record stays pending and the failure is
-  /// reported. It runs outside any transaction; if the record is edited meanwhile, it is asked again.
+  /// reported. The same goes for one that takes longer than `SyncConfiguration.mergeTimeout`, and for a merged
+  /// record that does not fit the schema. It runs outside any transaction; if the record is edited meanwhile, it
+  /// is asked again.
   public static func custom(
     _ name: String = "custom", _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision
   ) -> MergePolicy {
@@ -59,6 +62,8 @@ public struct MergeContext: Sendable {
   public var edited: Int64
   /// False when the device was restarted before the edit and had not heard the server's clock since.
   public var isEditTimeReliable = true
+  /// Whether the record was changed together with others: then `.server` stands for all of them.
+  public var isTogether = false
   /// The declared type, where this schema knows it.
   public var schema: TypeSchema?
   /// The container that the record is in here; nil when it was deleted here.

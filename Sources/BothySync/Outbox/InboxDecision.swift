@@ -1,6 +1,7 @@
 import BothyStore
 
-/// What can be done about an entry that the server refuses, or about any pending entry.
+/// What can be done about an entry that the server refuses, or about any pending entry. What was written together
+/// is decided about as one: the resolution goes for each record of it.
 public enum Resolution: String, Sendable, Hashable, CaseIterable {
   /// Send it again at the next sync.
   case retry
@@ -14,36 +15,42 @@ public enum Resolution: String, Sendable, Hashable, CaseIterable {
 }
 
 enum InboxDecision {
-  /// Applies a resolution to an entry, if it is still at `revision` (nil: at whatever revision it is).
-  /// False when it was edited since; nothing is changed then.
+  /// Applies a resolution to an entry and what belongs together with it, if the entry is still at `revision` (nil:
+  /// at whatever revision it is). False when it was edited since; nothing is changed then.
   static func apply(
     _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, in transaction: WriteTransaction
   ) throws -> Bool {
-    guard let entry = try Outbox.entry(id, in: transaction) else {
-      throw SyncError(.notPending, "\(id) has no pending change.")
-    }
+    let unit = try Outbox.unit(of: id, in: transaction)
+    guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
+    for entry in unit { try apply(resolution, to: entry, in: transaction) }
+    if resolution == .acceptLocal || resolution == .evict { try PullState.resetAll(in: transaction) }
+    return true
+  }
+
+  private static func apply(
+    _ resolution: Resolution, to entry: OutboxEntry, in transaction: WriteTransaction
+  ) throws {
+    let id = entry.record
     let table = try transaction.catalog.table(id.type)
     switch resolution {
     case .retry:
       let update = try PreparedStatement(
         """
-        UPDATE bothy_outbox SET state = 0, attempts = 0, retry_at = 0 WHERE type = ?1 AND id = ?2
+        UPDATE bothy_outbox SET state = CASE state WHEN 2 THEN 0 ELSE state END, attempts = 0, retry_at = 0
+        WHERE type = ?1 AND id = ?2
         """, in: transaction.database)
       update.bind(id.type, at: 1)
       update.bind(id.id, at: 2)
       try update.run()
     case .revert: try revert(entry, table, in: transaction)
     case .acceptLocal:
+      // A deletion accepted as synced stays on the server: the next pull, which is whole, brings the record back.
       try Outbox.remove(id, in: transaction)
-      // A deletion accepted as synced stays on the server: the next pull brings the record back.
-      try PullState.resetAll(in: transaction)
     case .evict:
       try Outbox.remove(id, in: transaction)
       try transaction.evict(table, id: id.id)
-      try PullState.resetAll(in: transaction)
     }
-    return true
   }
 
   /// Brings the row back to the server's state: the newest that a pull has told of, else the base.

@@ -4,7 +4,7 @@ import BothyStore
 extension Outbox {
   private static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
-    container, leaving, edited_unsure, share
+    container, leaving, edited_unsure, share, together, sent_together
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -48,7 +48,14 @@ extension Outbox {
       operationID: row.text(at: 10),
       shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
-      sharing: try row.text(at: 16).map(SharingChange.init(json:)))
+      sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
+      sentGroup: row.text(at: 18))
+  }
+
+  /// The record as it is here; nil when it was deleted.
+  static func localContent(of id: RecordID, in transaction: ReadTransaction) throws -> FieldsDocument? {
+    let table = try transaction.catalog.table(id.type)
+    return try transaction.row(table, id: id.id).map { table.document($0) }
   }
 
   /// Which of these records have pending work.

@@ -12,11 +12,13 @@ struct Outbox: ChangeRecorder {
     let now = clock.reading()
     let insert = try PreparedStatement(
       """
-      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, edited_unsure)
-      VALUES (?1, ?3, 0, 1, ?2, 0, 0, 0, ?4)
+      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, edited_unsure,
+        together)
+      VALUES (?1, ?3, 0, 1, ?2, 0, 0, 0, ?4, ?5)
       """, in: transaction.database)
     insert.bind(now.time, at: 2)
     insert.bind(now.isReliable ? 0 : 1, at: 4)
+    insert.bind(transaction.group, at: 5)
     var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
@@ -84,7 +86,14 @@ struct Outbox: ChangeRecorder {
       if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
       update.bind(container, at: 6)
       try update.run()
-    case .annihilate: try Self.drop(id, in: transaction)
+      if let group = mark?.group { try Self.forgive(group, in: transaction) }
+      if let group = transaction.group { try Self.join(id, to: group, from: mark?.group, in: transaction) }
+    case .annihilate:
+      // What made it and what deletes it share a record, and belong together though that is gone.
+      if let group = transaction.group, let former = mark?.group {
+        try Self.join(former, to: group, in: transaction)
+      }
+      try Self.drop(id, in: transaction)
     }
   }
 
@@ -101,7 +110,7 @@ struct Outbox: ChangeRecorder {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?, ?)
+        last, container, edited_unsure, together) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
@@ -116,6 +125,7 @@ struct Outbox: ChangeRecorder {
     }
     if let last { insert.bind(utf8: last.bytes, at: 7) } else { insert.bind(String?.none, at: 7) }
     insert.bind(before?.container, at: 8)
+    insert.bind(transaction.group, at: 10)
     try insert.run()
   }
 
@@ -130,19 +140,23 @@ extension Outbox {
     var kind: Operation.Kind
     var wasSent: Bool
     var hasBase: Bool
+    var group: String?
+    var sentGroup: String?
   }
 
   static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
     let select = try PreparedStatement(
-      "SELECT kind, operation IS NOT NULL, base_version IS NOT NULL FROM bothy_outbox WHERE type = ? AND id = ?",
-      in: transaction.database)
+      """
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together FROM bothy_outbox
+      WHERE type = ? AND id = ?
+      """, in: transaction.database)
     select.bind(id.type, at: 1)
     select.bind(id.id, at: 2)
     defer { select.reset() }
     guard try select.step() else { return nil }
     return Mark(
       kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
-      hasBase: select.int(at: 2) != 0)
+      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4))
   }
 
   static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
@@ -216,8 +230,9 @@ extension Outbox {
   ) throws {
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, shadow = NULL, kind = ?3,
-        base_version = ?4, base = ?5, container = coalesce(?6, container) WHERE type = ?1 AND id = ?2
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
+        shadow = NULL, kind = ?3, base_version = ?4, base = ?5, container = coalesce(?6, container)
+      WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)
@@ -238,13 +253,15 @@ extension Outbox {
     operation.write(to: &writer)
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5 WHERE type = ?1 AND id = ?2
+      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5, together = NULL, sent_together = ?6
+      WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(operation.record.type, at: 1)
     update.bind(operation.record.id, at: 2)
     update.bind(operation.id, at: 3)
     update.bind(revision, at: 4)
     update.bind(utf8: writer.bytes, at: 5)
+    update.bind(operation.group?.id, at: 6)
     try update.run()
   }
 
@@ -256,7 +273,8 @@ extension Outbox {
     let update = try PreparedStatement(
       """
       UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, attempts = attempts + 1,
-        retry_at = ?3, reason = ?4, state = ?5 WHERE type = ?1 AND id = ?2
+        retry_at = ?3, reason = ?4, state = ?5, together = coalesce(together, sent_together),
+        sent_together = NULL WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)

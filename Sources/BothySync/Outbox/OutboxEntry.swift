@@ -29,6 +29,11 @@ public struct OutboxEntry: Sendable, Hashable {
   public var isLeaving: Bool
   /// Whom to let in or shut out, where that is pending.
   public var sharing: SharingChange?
+  /// The together-write that the changes belong to: entries with the same group are sent, accepted and decided
+  /// about as one.
+  public var group: String?
+  /// The same for what was sent and is in doubt.
+  var sentGroup: String?
 
   public struct Base: Sendable, Hashable {
     public var version: String

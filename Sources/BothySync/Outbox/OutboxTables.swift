@@ -1,7 +1,8 @@
 /// The tables that sync keeps beside the records, in the same file.
 ///
 /// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that
-///   rise with time are appended.
+///   rise with time are appended. `together` names the together-write whose changes wait in the row,
+///   `sent_together` the one that was sent of it and whose outcome is unknown.
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
 /// - `bothy_blob`: what is known of each blob, see `BlobTable`.
@@ -17,11 +18,18 @@ enum OutboxTables {
       edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
       base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
       last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
-      share TEXT,
+      share TEXT, together TEXT, sent_together TEXT,
       PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     """
     CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL
+    """,
+    """
+    CREATE INDEX IF NOT EXISTS bothy_outbox_together ON bothy_outbox (together) WHERE together IS NOT NULL
+    """,
+    """
+    CREATE INDEX IF NOT EXISTS bothy_outbox_sent_together ON bothy_outbox (sent_together)
+    WHERE sent_together IS NOT NULL
     """,
     """
     CREATE TABLE IF NOT EXISTS bothy_cursor (

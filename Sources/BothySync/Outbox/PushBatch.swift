@@ -21,6 +21,22 @@ struct PushBatch: Sendable {
   var repaired = 0
 
   var operations: [Operation] { items.map(\.operation) }
+
+  /// The items in their order: those of one group as one unit, each other for itself.
+  var units: [ArraySlice<Item>] {
+    var units: [ArraySlice<Item>] = []
+    units.reserveCapacity(items.count)
+    var start = 0
+    while start < items.count {
+      var end = start + 1
+      if let group = items[start].operation.group {
+        while end < items.count, items[end].operation.group == group { end += 1 }
+      }
+      units.append(items[start..<end])
+      start = end
+    }
+    return units
+  }
 }
 
 /// Makes batches: first what is in doubt, just as it was sent, then inserts, updates and deletes, each after what
@@ -35,17 +51,23 @@ struct PushBatchBuilder {
   let sendsTimes: Bool
   let makeID: () -> String
 
-  private var batch = PushBatch()
-  private var visited: [RecordID: Visit] = [:]
+  var batch = PushBatch()
+  var visited: [RecordID: Visit] = [:]
   /// Records that need one which is waiting for them: they follow when that is sent.
-  private var deferred: Set<RecordID> = []
-  private var depth = 0
+  var deferred: Set<RecordID> = []
+  var depth = 0
+  /// Groups that were looked at.
+  var groups: Set<String> = []
+  /// Whether groups became one, and are to be looked at again.
+  var joined = false
+  /// Whether the rest goes by the next request: a group does not fit into this one.
+  var isFull = false
 
   /// How far chains of references are followed, on the stack of the writer's thread. The end of a longer chain
   /// goes by this request, and the rest by those after it.
-  private static let depthLimit = 50
+  static let depthLimit = 50
 
-  private enum Visit { case open, sent, blocked(by: RecordID) }
+  enum Visit { case open, sent, blocked(by: RecordID) }
 
   init(
     _ transaction: WriteTransaction, limit: Int, now: Int64, heldTypes: Set<String> = [],
@@ -69,6 +91,8 @@ struct PushBatchBuilder {
       }
       return batch
     }
+    try addGroups()
+    if isFull { return batch }
     let order = transaction.catalog.tablesByReference
     for table in order { try addPhase(.insert, table) }
     for table in order { try addPhase(.update, table) }
@@ -79,26 +103,36 @@ struct PushBatchBuilder {
   private mutating func addOperationsInDoubt(_ records: Set<RecordID>?) throws {
     let select = try PreparedStatement(
       """
-      SELECT type, id, sent, sent_revision, revision FROM bothy_outbox INDEXED BY bothy_outbox_open
+      SELECT type, id, sent, sent_revision, sent_together, revision FROM bothy_outbox
+      INDEXED BY bothy_outbox_open
       WHERE operation IS NOT NULL ORDER BY operation LIMIT ?
       """, in: transaction.database)
     select.bind(Int64(records == nil ? limit : -1), at: 1)
     defer { select.reset() }
     while try select.step() {
       let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      if let records, !records.contains(record) { continue }
-      let operation = try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }
-      if try needsBlobs(operation, revision: select.int(at: 4)) { continue }
-      batch.items.append(.init(operation: operation, revision: select.int(at: 3), isPartial: false))
-      visited[record] = .sent
+      if visited[record] != nil { continue }
+      if let group = select.text(at: 4) {
+        try addGroupInDoubt(group, records)
+      } else if batch.items.count < limit, records?.contains(record) ?? true {
+        let operation = try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }
+        if try needsBlobs(operation, revision: select.int(at: 5)) { continue }
+        addInDoubt(operation, revision: select.int(at: 3))
+      }
+      if isFull { return }
     }
+  }
+
+  mutating func addInDoubt(_ operation: Operation, revision: Int64) {
+    batch.items.append(.init(operation: operation, revision: revision, isPartial: false))
+    visited[operation.record] = .sent
   }
 
   private mutating func addPhase(_ kind: Operation.Kind, _ table: TypeTable) throws {
     let type = table.schema.name
     guard !heldTypes.contains(type) else { return }
     var last = ""
-    while batch.items.count < limit {
+    while batch.items.count < limit && !isFull {
       let entries = try Outbox.entries(
         where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
         [.text(type), .text(last), .int(kind.number), .int(now)], limit: limit, in: transaction)
@@ -108,8 +142,9 @@ struct PushBatchBuilder {
     }
   }
 
-  private mutating func add(_ entry: OutboxEntry) throws {
+  mutating func add(_ entry: OutboxEntry) throws {
     guard visited[entry.record] == nil else { return }
+    if let group = entry.group { return try add(group: group) }
     let table = try transaction.catalog.table(entry.record.type)
     if depth == 0 { deferred = [] }
     visited[entry.record] = .open
@@ -117,29 +152,9 @@ struct PushBatchBuilder {
       try send(entry, table, fields: [:], isPartial: false)
       return
     }
-    guard let row = try transaction.row(table, id: entry.record.id) else {
-      // A broken invariant: an entry without its row. It is dropped, and the next pull brings what the server has.
-      try Outbox.drop(entry.record, in: transaction)
-      try PullState.resetAll(in: transaction)
-      batch.repaired += 1
-      return
-    }
-    var fields =
-      entry.base == nil
-      ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
-    if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
-      && entry.sharing == nil
-    {
-      // Deleted and made again just as the server has it: the new row does not know its version yet.
-      if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
-      try Outbox.drop(entry.record, in: transaction)
-      return
-    }
-    if !table.blobFields.isEmpty,
-      try needsBlobs(entry.record, entry.kind, entry.revision, fields, table)
-    {
-      return
-    }
+    guard let (row, all) = try content(of: entry, table) else { return }
+    var fields = all
+    if try needsBlobs(entry.record, entry.kind, entry.revision, fields, table) { return }
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
       guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else {
@@ -163,10 +178,11 @@ struct PushBatchBuilder {
   }
 
   /// Whether the entry waits for blobs that the server is not known to have; those who refer to it wait too.
-  private mutating func needsBlobs(
+  mutating func needsBlobs(
     _ record: RecordID, _ kind: Operation.Kind, _ revision: Int64, _ fields: [String: JSONValue],
     _ table: TypeTable
   ) throws -> Bool {
+    guard !table.blobFields.isEmpty else { return false }
     let missing = try BlobNeed.missing(fields, table, now: now, in: transaction)
     guard !missing.isEmpty else { return false }
     batch.blobs += missing.map { blob, attempts in
@@ -177,7 +193,7 @@ struct PushBatchBuilder {
   }
 
   /// The same for an operation that was sent long ago: had it arrived, the server would have kept its blobs.
-  private mutating func needsBlobs(_ operation: Operation, revision: Int64) throws -> Bool {
+  mutating func needsBlobs(_ operation: Operation, revision: Int64) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type), !table.blobFields.isEmpty
     else {
       return false
@@ -185,7 +201,32 @@ struct PushBatchBuilder {
     return try needsBlobs(operation.record, operation.kind, revision, operation.fields, table)
   }
 
-  private func isOpen(_ record: RecordID) -> Bool {
+  /// The row and the fields to send. Nil, with the entry dropped, when there is nothing to send.
+  mutating func content(
+    of entry: OutboxEntry, _ table: TypeTable
+  ) throws -> (row: StoredRow, fields: [String: JSONValue])? {
+    guard let row = try transaction.row(table, id: entry.record.id) else {
+      // A broken invariant: an entry without its row. It is dropped, and the next pull brings what the server has.
+      try Outbox.drop(entry.record, in: transaction)
+      try PullState.resetAll(in: transaction)
+      batch.repaired += 1
+      return nil
+    }
+    let fields =
+      entry.base == nil
+      ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
+    if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
+      && entry.sharing == nil
+    {
+      // Deleted and made again just as the server has it: the new row does not know its version yet.
+      if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
+      try Outbox.drop(entry.record, in: transaction)
+      return nil
+    }
+    return (row, fields)
+  }
+
+  func isOpen(_ record: RecordID) -> Bool {
     if case .open? = visited[record] { true } else { false }
   }
 
@@ -215,17 +256,16 @@ struct PushBatchBuilder {
     return nil
   }
 
-  private mutating func send(
+  mutating func send(
     _ entry: OutboxEntry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
-    container: String? = nil
+    container: String? = nil, group: Operation.Group? = nil
   ) throws {
     let operation = Operation(
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert
         ? container : entry.kind == .update ? entry.destination(container) : nil, base: entry.base?.version,
-      fields: fields,
-      modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil,
-      sharing: entry.kind == .delete ? nil : entry.sharing)
+      fields: fields, modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil,
+      sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
     try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))

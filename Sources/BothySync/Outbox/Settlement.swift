@@ -9,6 +9,10 @@ struct Settlement {
   let backoff: Backoff
   /// The decisions on conflicts, made before the transaction, by operation id.
   let decisions: [String: ConflictDecision]
+  /// Those on records of together-writes that a pull brings in other versions.
+  var pullDecisions: [RecordID: PullDecision] = [:]
+  /// The scopes that syncs pull as configured.
+  var pulls: [PullScope] = []
   var report: SyncReport
   var orphans = OrphanPolicy.deleteRule
 
@@ -16,6 +20,12 @@ struct Settlement {
   struct ConflictDecision: Sendable {
     var revision: Int64
     var result: Result<MergeDecision, any Error>
+  }
+
+  /// The same for what a pull brought: also for this version of it alone.
+  struct PullDecision: Sendable {
+    var version: String
+    var decision: ConflictDecision
   }
 
   mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
@@ -66,6 +76,20 @@ struct Settlement {
     }
     let isMoved = try transaction.row(table, id: id.id).map { left.destination($0.container) != nil } ?? false
     if !isMoved { try Outbox.leave(id, in: transaction) }
+  }
+
+  /// Settles what a batch was answered; operations without an answer stay in doubt.
+  mutating func settle(_ batch: PushBatch, _ outcomes: [Outcome]) throws {
+    let verdicts = Dictionary(outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
+    for unit in batch.units {
+      let sent = unit.compactMap { item in verdicts[item.operation.id].map { (item: item, verdict: $0) } }
+      guard sent.count == unit.count, let first = sent.first else { continue }
+      if let group = first.item.operation.group {
+        try settle(group: group, sent)
+      } else {
+        try settle(first.item, first.verdict)
+      }
+    }
   }
 
   // MARK: applied
@@ -137,14 +161,7 @@ struct Settlement {
       return try reopen(id, base: entry.base, kind: entry.kind)
     }
     switch decision.result {
-    case .failure(let error):
-      report.failures.append(
-        SyncFailure(
-          record: id, operation: entry.kind, code: "mergeFailed", message: "\(error)",
-          attempts: entry.attempts + 1))
-      try postpone(
-        id, entry, Rejection(code: "mergeFailed", message: "The merge policy failed: \(error)"),
-        state: .pending)
+    case .failure(let error): try postpone(entry, Rejection(mergeError: error))
     case .success(.server): try takeServer(entry, table, live, current)
     case .success(.client): try takeClient(entry, table, live)
     case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
@@ -183,7 +200,7 @@ struct Settlement {
   }
 
   /// The local state stays pending, now against what the server has.
-  private mutating func takeClient(_ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?) throws {
+  mutating func takeClient(_ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?) throws {
     let base = live.map { OutboxEntry.Base($0) }
     if let live, let row = try transaction.row(table, id: entry.record.id),
       entry.base != nil && entry.destination(row.container) == nil
@@ -196,7 +213,7 @@ struct Settlement {
     try reopen(entry.record, base: base, kind: kind)
   }
 
-  private mutating func take(
+  mutating func take(
     merged fields: [String: JSONValue], _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?
   ) throws {
     let id = entry.record
@@ -237,33 +254,45 @@ struct Settlement {
   private mutating func reject(
     _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection
   ) throws {
-    let id = entry.record
-    report.failures.append(
-      SyncFailure(
-        record: id, operation: entry.kind, code: rejection.code, message: rejection.message,
-        attempts: entry.attempts + 1))
-    guard entry.revision == item.revision else { return try reopen(id, base: entry.base, kind: entry.kind) }
-    switch rejections(id.type) {
-    case .keepPending: try postpone(id, entry, rejection, state: .pending)
-    case .quarantine(let limit):
-      try postpone(id, entry, rejection, state: entry.attempts + 1 >= limit ? .quarantined : .pending)
-    case .discardAndRefetch: try discard(entry, table)
+    guard entry.revision == item.revision else {
+      // Edited since: it is sent as it is now.
+      try report.failures.append(failure(entry, rejection, nextRetry: clock.now()))
+      return try reopen(entry.record, base: entry.base, kind: entry.kind)
     }
+    if rejections(entry.record.type) == .discardAndRefetch {
+      try report.failures.append(failure(entry, rejection, nextRetry: nil))
+      return try discard(entry, table)
+    }
+    try postpone(entry, rejection)
   }
 
   /// Undoes the local change: the row is what the server last told, and the next pull of its container is whole.
-  private mutating func discard(_ entry: OutboxEntry, _ table: TypeTable) throws {
+  mutating func discard(_ entry: OutboxEntry, _ table: TypeTable) throws {
     let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
     try InboxDecision.revert(entry, table, in: transaction)
     try PullState.resetAll(in: transaction)
   }
 
-  private func postpone(
-    _ id: RecordID, _ entry: OutboxEntry, _ rejection: Rejection, state: OutboxEntry.State
-  ) throws {
-    let later = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
-    try Outbox.postpone(id, rejection, until: later, state: state, in: transaction)
+  /// Keeps the entry with the reason, to be tried later or, when it was refused as often as its type allows, not
+  /// until somebody decides.
+  mutating func postpone(_ entry: OutboxEntry, _ rejection: Rejection) throws {
+    var state = OutboxEntry.State.pending
+    if case .quarantine(let limit) = rejections(entry.record.type), entry.attempts + 1 >= limit,
+      rejection.code != Rejection.mergeFailed
+    {
+      state = .quarantined
+    }
+    let retryAt = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
+    try report.failures.append(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
+    try Outbox.postpone(entry.record, rejection, until: retryAt, state: state, in: transaction)
+  }
+
+  func failure(_ entry: OutboxEntry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
+    SyncFailure(
+      record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
+      nextRetry: nextRetry, revision: entry.revision,
+      local: try Outbox.localContent(of: entry.record, in: transaction))
   }
 
   // MARK: shared
@@ -297,7 +326,7 @@ struct Settlement {
     try known.set(live.sharing, of: live.id)
   }
 
-  private mutating func put(_ record: ServerRecord) throws {
+  mutating func put(_ record: ServerRecord) throws {
     if try Outbox.apply(record, in: transaction) { report.repaired += 1 }
   }
 }

@@ -65,6 +65,14 @@ public enum SyncScope: String, Sendable, Hashable, CaseIterable {
   case push, pull, both
 }
 
+/// What a sync does that is asked for while another is running.
+public enum IfRunning: String, Sendable, Hashable, CaseIterable {
+  /// Waits for that one, or for its turn, and reports what was done. The default.
+  case join
+  /// Does nothing, at once: the report says `.alreadyRunning`.
+  case ignore
+}
+
 /// What one call does otherwise than the store's configuration says; nil leaves the configuration's value.
 public struct RequestOptions: Sendable, Hashable {
   public var fetchPolicy: FetchPolicy?

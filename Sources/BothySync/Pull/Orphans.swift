@@ -72,7 +72,11 @@ struct Orphans {
     guard let row = try transaction.row(table, id: entry.record.id) else { return }
     overwritten.append(Overwritten(record: entry.record, fields: table.document(row)))
     if entry.operationID == nil {
-      try Outbox.remove(entry.record, in: transaction)
+      for other in try Outbox.unit(of: entry.record, in: transaction).dropFirst() {
+        let lost = try Outbox.localContent(of: other.record, in: transaction)
+        overwritten.append(Overwritten(record: other.record, fields: lost))
+      }
+      try Outbox.forget(entry.record, in: transaction)
       try transaction.evict(table, id: entry.record.id)
     } else {
       // It may have arrived: the deletion is sent after it.

@@ -101,6 +101,12 @@ struct Stage {
 
   /// Visits the pages in the order they came, one in memory at a time.
   func forEach(_ body: (SyncResponse.Page) throws -> Void) throws {
+    try Self.forEach(scope, in: transaction, body)
+  }
+
+  static func forEach(
+    _ scope: PullScope, in transaction: ReadTransaction, _ body: (SyncResponse.Page) throws -> Void
+  ) throws {
     let select = try PreparedStatement(
       "SELECT body FROM bothy_stage WHERE container = ? AND children = ? ORDER BY page",
       in: transaction.database)

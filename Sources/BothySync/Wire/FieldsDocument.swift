@@ -28,3 +28,15 @@ public struct FieldsDocument: Sendable, Hashable {
     return members
   }
 }
+
+/// Encoded as the text of its JSON.
+extension FieldsDocument: Codable {
+  public init(from decoder: any Decoder) throws {
+    self.init(canonical: Array(try decoder.singleValueContainer().decode(String.self).utf8))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(String(decoding: bytes, as: UTF8.self))
+  }
+}

@@ -5,7 +5,7 @@ public import BothyStore
 /// Its `id` is fixed before the first send and reused on every retry: the server applies an operation once and
 /// answers a repetition with the first outcome.
 public struct Operation: Sendable, Hashable {
-  public enum Kind: String, Sendable, Hashable, CaseIterable { case insert, update, delete }
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable { case insert, update, delete }
 
   public var id: String
   public var kind: Kind
@@ -21,9 +21,26 @@ public struct Operation: Sendable, Hashable {
   /// Whom to let in or shut out, with the change or by itself.
   public var sharing: SharingChange?
 
+  /// The together-write it belongs to; nil for an operation that stands for itself.
+  public var group: Group?
+
+  /// Operations that the server applies together or not at all. They stand next to each other in one request.
+  public struct Group: Sendable, Hashable {
+    /// A name that is unique in the request.
+    public var id: String
+    /// How many operations the group has. The server applies none of a group that came with fewer.
+    public var size: Int
+
+    public init(id: String, size: Int) {
+      self.id = id
+      self.size = size
+    }
+  }
+
   public init(
     id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
-    fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil
+    fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,
+    group: Group? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -33,12 +50,14 @@ public struct Operation: Sendable, Hashable {
     self.fields = fields
     self.modified = modified
     self.sharing = sharing
+    self.group = group
   }
 }
 
 extension Operation {
-  /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?,"sharing"?}`: set fields
-  /// in `fields`, cleared ones by name in `cleared`.
+  /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
+  /// "group"?}`: set
+  /// fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("id")
@@ -60,6 +79,15 @@ extension Operation {
     if let modified {
       writer.key("modified")
       writer.value(modified)
+    }
+    if let group {
+      writer.key("group")
+      writer.beginObject()
+      writer.key("id")
+      writer.value(group.id)
+      writer.key("size")
+      writer.value(group.size)
+      writer.endObject()
     }
     if kind != .delete { writeFields(to: &writer) }
     if let sharing {
@@ -92,7 +120,8 @@ extension Operation {
     for name in members.cleared { members.fields[name] = .null }
     self.init(
       id: id, kind: kind, record: RecordID(type: type, id: record), container: members.container,
-      base: members.base, fields: members.fields, modified: members.modified, sharing: members.sharing)
+      base: members.base, fields: members.fields, modified: members.modified, sharing: members.sharing,
+      group: members.group)
   }
 
   private struct Members {
@@ -106,6 +135,7 @@ extension Operation {
     var fields: [String: JSONValue] = [:]
     var cleared: [String] = []
     var sharing: SharingChange?
+    var group: Group?
 
     mutating func read(_ name: String, _ reader: inout JSONReader) throws {
       switch name {
@@ -123,9 +153,27 @@ extension Operation {
       case "modified": modified = try reader.nextIsNull() ? nil : reader.int()
       case "sharing": sharing = try reader.nextIsNull() ? nil : SharingChange(from: &reader)
       case "fields": try reader.object { fields[$0] = try JSONValue(from: &$1) }
+      case "group": group = try reader.nextIsNull() ? nil : Group(from: &reader)
       case "cleared": try reader.array { cleared.append(try $0.string()) }
       default: throw JSONError(reason: "an operation has no member '\(name)'", offset: reader.offset)
       }
     }
+  }
+}
+
+extension Operation.Group {
+  fileprivate init(from reader: inout JSONReader) throws {
+    var group = Operation.Group(id: "", size: 0)
+    try reader.object { name, reader in
+      switch name {
+      case "id": group.id = try reader.string()
+      case "size": group.size = Int(clamping: try reader.int())
+      default: throw JSONError(reason: "a group has no member '\(name)'", offset: reader.offset)
+      }
+    }
+    guard !group.id.isEmpty, group.size > 0 else {
+      throw JSONError(reason: "a group needs 'id' and a 'size' of at least 1", offset: reader.offset)
+    }
+    self = group
   }
 }

@@ -20,13 +20,17 @@ public struct Outcome: Sendable, Hashable {
     case conflict(current: ServerRecord?)
     /// The server does not accept the change, and will not if it is sent again as it is.
     case rejected(Rejection)
-    /// Not tried, because the operation `on` that it depends on was not applied.
+    /// Not applied, because the operation `on` was not: it makes what this one refers to, or belongs to the same
+    /// group.
     case waiting(on: String)
   }
 }
 
 /// Why the server refused an operation.
-public struct Rejection: Sendable, Hashable {
+public struct Rejection: Sendable, Hashable, Codable {
+  /// The code of operations whose group did not come whole; none of it was applied.
+  static let incompleteGroup = "incompleteGroup"
+
   /// A word to branch on: `forbidden`, `invalid`, `unknownType`, `unknownReference`, `tooLarge`, …
   public var code: String
   /// A sentence for people.
@@ -34,7 +38,7 @@ public struct Rejection: Sendable, Hashable {
   /// What is wrong with which field.
   public var fields: [FieldError]
 
-  public struct FieldError: Sendable, Hashable {
+  public struct FieldError: Sendable, Hashable, Codable {
     public var field: String
     public var code: String
     public var message: String

@@ -38,16 +38,13 @@ struct SyncMachineTests {
     //                              stopped       idle         passing      again        waiting      paused
     Row(.started(hasWork: false), (no, true), (no, true), (no, false), (no, false), (no, true), (no, false)),
     Row(.started(hasWork: true), (go, false), (no, true), (no, false), (no, false), (no, true), (no, false)),
-    Row(.stopped, (no, false), (no, false), (no, false), (no, false), (no, false), (no, false)),
     Row(.asked, (no, false), (go, false), (no, false), (no, false), (go, false), (no, false)),
     Row(.finished(.complete), (no, false), (no, true), (no, true), (go, false), (no, true), (no, false)),
-    Row(.finished(.moreWork), (no, false), (no, true), (go, false), (go, false), (no, true), (no, false)),
     Row(
       .finished(.failed(retryAfter: 5)), (no, false), (no, true), (again, true), (again, true), (no, true),
       (no, false)),
     Row(.finished(.blocked), (no, false), (no, true), (no, true), (no, true), (no, true), (no, false)),
     Row(.timerFired, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
-    Row(.reachable, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
     Row(.paused, (no, false), (no, false), (no, false), (no, false), (no, false), (no, false)),
     Row(.resumed(hasWork: false), (no, false), (no, true), (no, false), (no, false), (no, true), (no, true)),
     Row(.resumed(hasWork: true), (no, false), (no, true), (no, false), (no, false), (no, true), (go, false)),

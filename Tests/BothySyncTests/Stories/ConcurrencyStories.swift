@@ -123,6 +123,20 @@ struct ConcurrencyStories {
     #expect(sent.count == 2)
   }
 
+  /// Promises: C-10
+  @Test("A sync that is not to join another says at once that one is running")
+  func ignoring() async throws {
+    let pair = try await Pair.sharing()
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let first = Task { [store = pair.a.store] in await store.sync() }
+    await latch.reached()
+    #expect(await pair.a.store.sync(ifRunning: .ignore).skipped == .alreadyRunning)
+    latch.open()
+    #expect(await first.value.skipped == nil)
+    #expect(await pair.a.store.sync(ifRunning: .ignore).skipped == nil)
+  }
+
   /// Promises: H-47
   @Test("H-47: a sync that is cancelled holds nothing up, and those who joined it get theirs done")
   func cancellation() async throws {

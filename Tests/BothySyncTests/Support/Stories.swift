@@ -11,13 +11,14 @@ struct Pair {
   init(
     schema: Schema = .notes, rules: AuthorityRules = AuthorityRules(),
     policy: MergePolicy = .serverModifiedWins,
-    skew: Int64 = 0, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    skew: Int64 = 0, timeouts: VirtualClock? = nil,
+    _ configure: (inout SyncConfiguration) -> Void = { _ in }
   ) throws {
     world = try SimulatedWorld(rules: rules)
     var configuration = SyncConfiguration.quiet
     configuration.mergePolicies = MergePolicies(policy)
     configure(&configuration)
-    a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew)
+    a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew, timeouts: timeouts)
     b = try world.addDevice("b", schema: schema, configuration: configuration)
   }
 

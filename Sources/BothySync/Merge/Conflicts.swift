@@ -1,0 +1,163 @@
+import BothyStore
+
+/// Asks the merge policies about the conflicts of one answer, outside any transaction: a custom policy may take its
+/// time, up to a limit. Changes nothing.
+struct Conflicts: Sendable {
+  let store: Store
+  let configuration: SyncConfiguration
+  let clock: SyncClock
+
+  struct Decisions: Sendable {
+    /// By operation id.
+    var pushed: [String: Settlement.ConflictDecision] = [:]
+    /// On records that wait with others and that a pull brings in another version.
+    var pulled: [RecordID: Settlement.PullDecision] = [:]
+  }
+
+  func decide(_ batch: PushBatch, _ response: SyncResponse) async throws -> Decisions {
+    var decisions = Decisions()
+    let items = Dictionary(batch.items.map { ($0.operation.id, $0) }, uniquingKeysWith: { $1 })
+    for outcome in response.outcomes {
+      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation],
+        let decision = try await decide(
+          item.operation.record, current, isTogether: item.operation.group != nil)
+      else { continue }
+      decisions.pushed[outcome.operation] = decision
+    }
+    for page in response.pages where !page.more {
+      for conflict in try await store.read({ try Settlement.pullConflicts(page, in: $0) }) {
+        guard conflict.entry.operationID == nil,
+          let decision = try await decide(conflict.entry.record, conflict.change, isTogether: true)
+        else { continue }
+        decisions.pulled[conflict.entry.record] = .init(version: conflict.change.version, decision: decision)
+      }
+    }
+    return decisions
+  }
+
+  private func decide(
+    _ id: RecordID, _ current: ServerRecord?, isTogether: Bool
+  ) async throws -> Settlement.ConflictDecision? {
+    let found = try await store.read { try Self.context(id, current, isTogether, in: $0) }
+    guard let (context, revision) = found else { return nil }
+    return Settlement.ConflictDecision(revision: revision, result: await decide(context))
+  }
+
+  private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
+    if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
+      return .success(.client)
+    }
+    if context.operation == .delete && context.base == nil && context.deleted == nil
+      && context.serverFields != nil
+    {
+      // Deleted without ever having been seen here: what the server has of it is what was meant.
+      return .success(.client)
+    }
+    // Nothing was changed here but whom it is shared with, which is no matter of fields.
+    if context.operation == .update, let client = context.client, client == context.base,
+      context.container == context.baseContainer
+    {
+      return .success(context.isTogether ? .client : .server)
+    }
+    // Both deleted it, or both made the same of it: there is nothing to ask about. Of what was changed together
+    // with others the same may have been made for another reason.
+    if !context.isTogether {
+      if context.operation == .delete && context.serverFields == nil { return .success(.server) }
+      let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
+      if !counts, let client = context.client, client == context.serverFields,
+        context.container == context.server?.container
+      {
+        return .success(.server)
+      }
+    }
+    switch configuration.mergePolicies.policy(for: context.operation, type: context.record.type).decide {
+    case .pure(let decide): return .success(decide(context))
+    case .custom(let decide):
+      let result = await ask(decide, context)
+      return result.flatMap { decision in
+        MergeError(checking: decision, context).map { .failure($0) } ?? .success(decision)
+      }
+    }
+  }
+
+  /// The answer of a custom policy, or a failure when the time is over. A policy that goes on regardless is
+  /// cancelled and not waited for.
+  private func ask(
+    _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision, _ context: MergeContext
+  ) async -> Result<MergeDecision, any Error> {
+    let limit = configuration.mergeTimeout
+    let (answers, answer) = AsyncStream<Result<MergeDecision, any Error>>.makeStream(
+      bufferingPolicy: .bufferingOldest(1))
+    let asked = Task {
+      do { answer.yield(.success(try await decide(context))) } catch { answer.yield(.failure(error)) }
+    }
+    let timer = Task { [clock] in
+      // Cancelled means that the answer has come.
+      guard (try? await clock.sleep(for: limit)) != nil else { return }
+      answer.yield(.failure(MergeError(message: "It gave no answer within \(limit).")))
+    }
+    defer {
+      asked.cancel()
+      timer.cancel()
+    }
+    var iterator = answers.makeAsyncIterator()
+    return await iterator.next() ?? .failure(CancellationError())
+  }
+
+  private static func context(
+    _ id: RecordID, _ current: ServerRecord?, _ isTogether: Bool, in transaction: ReadTransaction
+  ) throws -> (MergeContext, revision: Int64)? {
+    guard let entry = try Outbox.entry(id, in: transaction) else { return nil }
+    let table = try transaction.catalog.table(id.type)
+    let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
+    let context = MergeContext(
+      record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
+      deleted: entry.kind == .delete ? try Outbox.last(id, in: transaction)?.members() : nil,
+      base: try entry.base.map { try $0.fields.members() }, server: current,
+      serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
+      edited: entry.edited, isEditTimeReliable: entry.isEditTimeReliable, isTogether: isTogether,
+      schema: table.schema,
+      container: row.map { $0.container ?? id.type }, baseContainer: entry.container ?? id.type)
+    return (context, entry.revision)
+  }
+}
+
+/// Why a custom merge policy decided nothing: it took too long, or what it made is no record of the type.
+struct MergeError: Error, CustomStringConvertible {
+  var message: String
+  var description: String { message }
+
+  init(message: String) { self.message = message }
+
+  /// Nil when the decision can be carried out.
+  init?(checking decision: MergeDecision, _ context: MergeContext) {
+    guard case .merged(let fields) = decision, let schema = context.schema else { return nil }
+    for field in schema.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
+      self.init(
+        message: "The merged record has no value for \(schema.name).\(field.name), which is required.")
+      return
+    }
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) where !value.isNull {
+      guard let field = schema[name] else {
+        // A field of a later schema is carried along; one that nobody has is a mistake.
+        if context.serverFields?[name] != nil || context.client?[name] != nil { continue }
+        self.init(message: "The merged record has a field '\(name)', which \(schema.name) has not.")
+        return
+      }
+      do { _ = try FieldValue(json: value, kind: field.kind) } catch {
+        self.init(message: "The merged record's \(schema.name).\(name) does not fit: \(error)")
+        return
+      }
+    }
+    return nil
+  }
+}
+
+extension Rejection {
+  /// The code of an entry that the merge policy failed on; the server has refused nothing.
+  static let mergeFailed = "mergeFailed"
+
+  init(mergeError error: any Error) {
+    self.init(code: Self.mergeFailed, message: "The merge policy failed: \(error)")
+  }
+}

@@ -1,0 +1,157 @@
+import BothyStore
+
+/// Sends each together-write whole or not at all: its operations stand next to each other in one request, after the
+/// new records that they refer to.
+extension PushBatchBuilder {
+  /// Groups go first, so that a large one finds room. Two groups that need each other become one and are looked
+  /// at again.
+  mutating func addGroups() throws {
+    let all = try Outbox.groups(in: transaction)
+    guard !all.isEmpty else { return }
+    for group in all where !isFull { try add(group: group) }
+    while joined && !isFull {
+      joined = false
+      for group in try Outbox.groups(in: transaction) where !isFull { try add(group: group) }
+    }
+  }
+
+  mutating func add(group: String) throws {
+    guard groups.insert(group).inserted else { return }
+    let members = try Outbox.members(of: group, in: transaction)
+    if let obstacle = members.first(where: { !isReady($0) }) { return block(members, by: obstacle.record) }
+    let records = Set(members.map(\.record))
+    for record in records { visited[record] = .open }
+    var contents: [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])] = []
+    var waiting: RecordID?
+    for member in members {
+      guard member.kind != .delete else {
+        contents.append((member, nil, [:]))
+        continue
+      }
+      let table = try transaction.catalog.table(member.record.type)
+      guard let (row, fields) = try content(of: member, table) else { continue }
+      contents.append((member, row, fields))
+      if try needsBlobs(member.record, member.kind, member.revision, fields, table) {
+        waiting = member.record
+      }
+      for target in try newRecords(in: fields, table) where !records.contains(target) {
+        if try isSent(target, neededBy: group, records) { continue }
+        return joined || isFull ? reopen(group, records) : block(members, by: target)
+      }
+    }
+    if let waiting { return wait(records, for: waiting) }
+    guard batch.items.isEmpty || batch.items.count + contents.count <= limit else {
+      // One that is larger than a batch has a request to itself.
+      isFull = true
+      return
+    }
+    let size = contents.count
+    for (entry, row, fields) in try inSendingOrder(contents) {
+      try send(
+        entry, transaction.catalog.table(entry.record.type), fields: fields, isPartial: false,
+        container: row?.container, group: size > 1 ? Operation.Group(id: group, size: size) : nil)
+    }
+  }
+
+  /// A group whose outcome is unknown is sent again just as it was.
+  mutating func addGroupInDoubt(_ group: String, _ records: Set<RecordID>?) throws {
+    let select = try PreparedStatement(
+      "SELECT type, id, sent, sent_revision FROM bothy_outbox WHERE sent_together = ? ORDER BY operation",
+      in: transaction.database)
+    select.bind(group, at: 1)
+    defer { select.reset() }
+    var found: [(operation: Operation, revision: Int64)] = []
+    while try select.step() {
+      found.append((try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }, select.int(at: 3)))
+    }
+    if let records, !found.contains(where: { records.contains($0.operation.record) }) { return }
+    var waiting: RecordID?
+    for (operation, _) in found {
+      let revision = try Outbox.entry(operation.record, in: transaction)?.revision ?? 0
+      if try needsBlobs(operation, revision: revision) { waiting = operation.record }
+    }
+    if let waiting { return wait(Set(found.map(\.operation.record)), for: waiting) }
+    guard batch.items.isEmpty || batch.items.count + found.count <= limit else {
+      isFull = true
+      return
+    }
+    for (operation, revision) in found { addInDoubt(operation, revision: revision) }
+  }
+
+  /// All of a group waits for the blobs of one of its records.
+  private mutating func wait(_ records: Set<RecordID>, for record: RecordID) {
+    for member in records { visited[member] = .blocked(by: record) }
+  }
+
+  private func isReady(_ entry: OutboxEntry) -> Bool {
+    entry.state == .pending && entry.operationID == nil && entry.retryAt <= now
+      && !heldTypes.contains(entry.record.type)
+  }
+
+  /// The records that the fields refer to and that the server has not yet.
+  private func newRecords(in fields: [String: JSONValue], _ table: TypeTable) throws -> [RecordID] {
+    var found: [RecordID] = []
+    for field in table.schema.fields {
+      guard let type = field.kind.target?.type, let value = fields[field.name] else { continue }
+      for id in value.stringValue.map({ [$0] }) ?? value.arrayValue?.compactMap(\.stringValue) ?? [] {
+        let target = RecordID(type: type, id: id)
+        if try Outbox.mark(target, in: transaction)?.kind == .insert { found.append(target) }
+      }
+    }
+    return found
+  }
+
+  /// Sends first what a group needs. One that needs the group in turn joins it.
+  private mutating func isSent(
+    _ target: RecordID, neededBy group: String, _ members: Set<RecordID>
+  ) throws -> Bool {
+    guard let entry = try Outbox.entry(target, in: transaction) else { return true }
+    if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
+      depth < Self.depthLimit
+    {
+      depth += 1
+      defer { depth -= 1 }
+      try add(entry)
+    }
+    if case .sent? = visited[target] { return true }
+    let needsGroup: Bool =
+      if case .blocked(let other)? = visited[target] { members.contains(other) } else { false }
+    guard !joined, !isFull, isOpen(target) || deferred.contains(target) || needsGroup else { return false }
+    try Outbox.join(target, to: group, from: entry.group, in: transaction)
+    visited[target] = nil
+    deferred.remove(target)
+    joined = true
+    return false
+  }
+
+  /// What was joined is looked at again, as it is now.
+  private mutating func reopen(_ group: String, _ members: Set<RecordID>) {
+    groups.remove(group)
+    for member in members { visited[member] = nil }
+  }
+
+  /// None of the group is sent. An obstacle that is merely in doubt is none any more after this request.
+  private mutating func block(_ members: [OutboxEntry], by obstacle: RecordID) {
+    let isInDoubt = members.contains { $0.record == obstacle && $0.operationID != nil }
+    for member in members
+    where visited[member.record].map({ if case .sent = $0 { false } else { true } }) ?? true {
+      visited[member.record] = .blocked(by: obstacle)
+      if member.record != obstacle && !isInDoubt { batch.blocked.append((member.record, obstacle)) }
+    }
+  }
+
+  private func inSendingOrder(
+    _ contents: [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])]
+  ) throws -> [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])] {
+    let order = transaction.catalog.tablesByReference.map(\.schema.name)
+    func rank(_ entry: OutboxEntry) -> Int {
+      let position = order.firstIndex(of: entry.record.type) ?? 0
+      switch entry.kind {
+      case .insert: return position
+      case .update: return order.count + position
+      case .delete: return 3 * order.count - position
+      }
+    }
+    return contents.map { (rank($0.entry), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+}

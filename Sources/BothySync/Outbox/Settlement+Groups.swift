@@ -1,0 +1,191 @@
+import BothyStore
+
+/// What the server answered to a together-write: all of it was applied, or none. Then all of it is sent again,
+/// all of it waits, or all of it gives way to what the server has.
+extension Settlement {
+  private struct Member {
+    var item: PushBatch.Item
+    var verdict: Outcome.Verdict
+    var entry: OutboxEntry
+  }
+
+  mutating func settle(group: Operation.Group, _ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)])
+    throws
+  {
+    if sent.allSatisfy(\.verdict.isApplied) {
+      for (item, verdict) in sent { try settle(item, verdict) }
+      return
+    }
+    // One that was decided about meanwhile is not part of it any more.
+    let members = try sent.compactMap { item, verdict -> Member? in
+      guard let entry = try Outbox.entry(item.operation.record, in: transaction),
+        entry.operationID == item.operation.id
+      else { return nil }
+      return Member(item: item, verdict: verdict, entry: entry)
+    }
+    for member in members { try Outbox.recall(member.entry.record, to: group.id, in: transaction) }
+    // What was changed since is sent as it is now, and decided then.
+    let isAsSent =
+      members.count == sent.count
+      && members.allSatisfy { $0.entry.revision == $0.item.revision && $0.entry.group == nil }
+    let refused = members.compactMap { member -> (OutboxEntry, Rejection)? in
+      guard case .rejected(let rejection) = member.verdict, rejection.code != Rejection.incompleteGroup else {
+        return nil
+      }
+      return (member.entry, rejection)
+    }
+    if !refused.isEmpty { return try refuse(refused, members.map(\.entry), isAsSent: isAsSent) }
+    if isAsSent { try decide(members) }
+  }
+
+  /// The refused members carry the reasons; the others wait with them.
+  private mutating func refuse(
+    _ refused: [(entry: OutboxEntry, rejection: Rejection)], _ members: [OutboxEntry], isAsSent: Bool
+  ) throws {
+    let isDiscarded = refused.contains { rejections($0.entry.record.type) == .discardAndRefetch }
+    for (entry, rejection) in refused {
+      if !isAsSent {
+        try report.failures.append(failure(entry, rejection, nextRetry: clock.now()))
+      } else if isDiscarded {
+        try report.failures.append(failure(entry, rejection, nextRetry: nil))
+      } else {
+        try postpone(entry, rejection)
+      }
+    }
+    guard isAsSent && isDiscarded else { return }
+    for entry in members { try discard(entry, transaction.catalog.table(entry.record.type)) }
+  }
+
+  private mutating func decide(_ members: [Member]) throws {
+    var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
+    var failures: [(entry: OutboxEntry, error: any Error)] = []
+    for member in members {
+      guard case .conflict(let current) = member.verdict else { continue }
+      guard let decision = decisions[member.item.operation.id], decision.revision == member.entry.revision
+      else {
+        return
+      }
+      switch decision.result {
+      case .success(let choice): choices.append((member.entry, current, choice))
+      case .failure(let error): failures.append((member.entry, error))
+      }
+    }
+    for (entry, error) in failures { try postpone(entry, Rejection(mergeError: error)) }
+    if failures.isEmpty { try carryOut(choices, of: members.map(\.entry)) }
+  }
+
+  /// Where the server's state stays for one record, it stays for all.
+  private mutating func carryOut(
+    _ choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], of unit: [OutboxEntry]
+  ) throws {
+    if try choices.contains(where: { try keepsServer($0.choice, $0.entry, $0.current) }) {
+      let known = Dictionary(choices.map { ($0.entry.record, $0.current) }, uniquingKeysWith: { $1 })
+      for entry in unit { try giveWay(entry, known[entry.record] ?? nil) }
+      return
+    }
+    for (entry, current, choice) in choices {
+      let live = current.flatMap { $0.isDeleted ? nil : $0 }
+      switch choice {
+      case .client where entry.kind == .delete && live == nil:
+        report.note(entry.record, .alreadyDeleted)
+        try Outbox.remove(entry.record, in: transaction)
+      case .merged(let fields):
+        try take(merged: fields, entry, transaction.catalog.table(entry.record.type), live)
+      case .client, .server: try takeClient(entry, transaction.catalog.table(entry.record.type), live)
+      }
+    }
+  }
+
+  private func keepsServer(
+    _ choice: MergeDecision, _ entry: OutboxEntry, _ current: ServerRecord?
+  ) throws -> Bool {
+    switch choice {
+    case .server: return true
+    case .client: return false
+    case .merged(let fields):
+      guard let current, !current.isDeleted, current.fields == FieldsDocument(fields) else { return false }
+      let row = try transaction.row(transaction.catalog.table(entry.record.type), id: entry.record.id)
+      return row.map { entry.destination($0.container) == nil } ?? true
+    }
+  }
+
+  /// Undoes the change here. Where the record's container is pulled, it becomes what it was: what the server has
+  /// now comes with all that belongs to it, by a pull. Else it becomes what the server has.
+  private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
+    let table = try transaction.catalog.table(entry.record.type)
+    let row = try transaction.row(table, id: entry.record.id)
+    report.overwritten.append(Overwritten(record: entry.record, fields: row.map { table.document($0) }))
+    let container = row?.container ?? entry.container ?? entry.record.type
+    let scopes = try pulls + PullState.scopes(in: transaction)
+    let isPulled = scopes.contains { $0.contains(container) }
+    var base = entry
+    if isPulled { base.shadow = nil } else if let current { base.shadow = current }
+    try InboxDecision.revert(base, table, in: transaction)
+    report.note(
+      entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)
+  }
+}
+
+/// Pulls against together-writes: a page that brings another version of a record which waits with others would
+/// show half of what somebody changed together. So the conflict is decided before the page is shown.
+extension Settlement {
+  /// A record that waits with others, and the version of it that a pull brings.
+  struct PullConflict: Sendable {
+    var entry: OutboxEntry
+    var change: ServerRecord
+  }
+
+  /// The conflicts of the pages of a scope: those staged, and the last one. Free when nothing is tied.
+  static func pullConflicts(
+    _ page: SyncResponse.Page, in transaction: ReadTransaction
+  ) throws -> [PullConflict] {
+    guard !page.more, try Outbox.hasGroups(in: transaction) else { return [] }
+    let state = try PullState.load(page.scope, in: transaction)
+    let isRebasing = page.reset || state.isResetting
+    var found: [RecordID: PullConflict] = [:]
+    func look(_ changes: [ServerRecord]) throws {
+      for change in changes {
+        guard let entry = try Outbox.entry(change.id, in: transaction),
+          entry.group != nil || entry.sentGroup != nil
+        else { continue }
+        let base = entry.base?.version ?? ""
+        let differs = isRebasing ? change.version != base : change.version.isNewer(than: base)
+        found[change.id] = differs ? PullConflict(entry: entry, change: change) : nil
+      }
+    }
+    if state.staged != nil && !page.reset {
+      try Stage.forEach(page.scope, in: transaction) { try look($0.changes) }
+    }
+    try look(page.changes)
+    return Array(found.values)
+  }
+
+  /// Settles the conflicts of a last page. False when that is not possible yet: the page is to be staged until what
+  /// is in doubt is known, or the policies were asked about what is here now.
+  mutating func settleConflicts(with page: SyncResponse.Page) throws -> Bool {
+    var open = Dictionary(
+      try Self.pullConflicts(page, in: transaction).map { ($0.entry.record, $0) }, uniquingKeysWith: { $1 })
+    var ready:
+      [(choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], unit: [OutboxEntry])] =
+        []
+    while let conflict = open.first?.value {
+      let unit = try Outbox.unit(of: conflict.entry.record, in: transaction)
+      if unit.contains(where: { $0.operationID != nil }) { return false }
+      var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
+      var failed = false
+      for entry in unit {
+        guard let conflict = open.removeValue(forKey: entry.record) else { continue }
+        guard let known = pullDecisions[entry.record], known.version == conflict.change.version,
+          known.decision.revision == entry.revision
+        else { return false }
+        switch known.decision.result {
+        case .success(let choice): choices.append((entry, conflict.change, choice))
+        case .failure: failed = true  // asked again when it is sent; until then the record stays as it is
+        }
+      }
+      if !failed { ready.append((choices, unit)) }
+    }
+    for (choices, unit) in ready { try carryOut(choices, of: unit) }
+    return true
+  }
+}

@@ -1,0 +1,117 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Groups of operations on the server: all or none.
+@Suite("The server's rule on groups")
+struct AuthorityGroupTests {
+  private func authority(_ rules: AuthorityRules = AuthorityRules()) throws -> Authority {
+    Authority(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })
+  }
+
+  private func insert(_ id: String, group: String? = "g", size: Int = 2, note: String? = nil)
+    -> BothySync.Operation
+  {
+    var operation = Operation(
+      id: "op-\(id)", kind: .insert, record: .note(id), fields: ["title": "t"],
+      group: group.map { .init(id: $0, size: size) })
+    operation.fields["note"] = note.map { .string($0) }
+    return operation
+  }
+
+  private func words(_ operations: [BothySync.Operation], _ authority: Authority) async throws -> [String] {
+    let request = SyncRequest(device: "d1", operations: operations)
+    return try await authority.sync(
+      space: "s", principal: Principal("ann"), try SyncRequest(decoding: request.encoded())
+    ).outcomes.map { outcome in
+      switch outcome.verdict {
+      case .applied(let version, _, _): "applied \(version)"
+      case .duplicate(let version, _, _): "duplicate \(version)"
+      case .conflict: "conflict"
+      case .rejected(let rejection): rejection.code
+      case .waiting(let on): "waiting on \(on)"
+      }
+    }
+  }
+
+  private func ids(_ authority: Authority) async throws -> [String] {
+    let query = RecordQuery("Note")
+    return try await authority.query(space: "s", principal: Principal("ann"), query).map(\.id.id).sorted()
+  }
+
+  @Test("A group is applied once, and a repetition is given its first outcomes")
+  func repeated() async throws {
+    let authority = try authority()
+    #expect(try await words([insert("T1"), insert("T2")], authority) == ["applied 1", "applied 2"])
+    #expect(try await words([insert("T1"), insert("T2")], authority) == ["duplicate 1", "duplicate 2"])
+    #expect(try await ids(authority) == ["T1", "T2"])
+  }
+
+  @Test("Of a group with one refused operation nothing is applied; what comes after it is")
+  func refused() async throws {
+    let authority = try authority(.withoutNotes)
+    let operations = [
+      insert("T1", size: 3), insert("T2", size: 3, note: "x"), insert("T3", size: 3),
+      insert("T4", group: nil),
+    ]
+    let expected = ["waiting on op-T2", "invalid", "waiting on op-T2", "applied 1"]
+    #expect(try await words(operations, authority) == expected)
+    #expect(try await ids(authority) == ["T4"])
+    // It comes again, and is decided anew as a whole.
+    #expect(try await words(Array(operations.prefix(3)), authority) == Array(expected.prefix(3)))
+    // In another form it is another group's.
+    let cured = ["T1", "T2", "T3"].map { insert($0, size: 3) }
+    #expect(try await words(cured, authority) == ["applied 2", "applied 3", "applied 4"])
+  }
+
+  @Test("All conflicts of a group are told at once, and none of its changes is made")
+  func conflicts() async throws {
+    let authority = try authority()
+    _ = try await words([insert("T1", group: nil), insert("T3", group: nil)], authority)
+    var operations = [insert("T1", size: 3), insert("T2", size: 3), insert("T3", size: 3)]
+    for index in operations.indices { operations[index].id += "again" }
+    #expect(try await words(operations, authority) == ["conflict", "waiting on op-T1again", "conflict"])
+    #expect(try await ids(authority) == ["T1", "T3"])
+  }
+
+  @Test("A group of which not all operations came is not applied, and does not stop the others")
+  func incomplete() async throws {
+    let authority = try authority()
+    let operations = [insert("T1", size: 2), insert("T2", group: nil), insert("T3", size: 2)]
+    #expect(try await words(operations, authority) == ["incompleteGroup", "applied 1", "incompleteGroup"])
+    #expect(try await ids(authority) == ["T2"])
+    // Of one that was applied as a whole, a part is still known.
+    #expect(try await words([insert("T1"), insert("T3")], authority) == ["applied 2", "applied 3"])
+    #expect(try await words([insert("T3")], authority) == ["duplicate 3"])
+  }
+
+  @Test("An operation that needs a record of a failed group waits")
+  func dependent() async throws {
+    let authority = try authority(.family)
+    let group = Operation.Group(id: "g", size: 2)
+    let operations = [
+      Operation(
+        id: "1", kind: .insert, record: RecordID(type: "Parent", id: "P1"), fields: ["name": "p"],
+        group: group),
+      Operation(
+        id: "2", kind: .insert, record: RecordID(type: "Child", id: "C1"),
+        fields: ["name": "c", "parent": "P9"], group: group),
+      Operation(
+        id: "3", kind: .insert, record: RecordID(type: "Child", id: "C2"),
+        fields: ["name": "c", "parent": "P1"]),
+    ]
+    #expect(try await words(operations, authority) == ["waiting on 2", "unknownReference", "waiting on 2"])
+  }
+
+  @Test(
+    "A malformed group is refused when it is read",
+    arguments: [
+      #"{"id":"g"}"#, #"{"id":"","size":1}"#, #"{"id":"g","size":0}"#, #"{"id":"g","size":1,"x":1}"#,
+    ])
+  func malformed(_ group: String) {
+    let text =
+      #"{"device":"d","operations":[{"id":"1","kind":"delete","type":"T","record":"r","group":\#(group)}]}"#
+    #expect(throws: JSONError.self) { try SyncRequest(decoding: Array(text.utf8)) }
+  }
+}

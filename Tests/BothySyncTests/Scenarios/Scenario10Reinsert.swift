@@ -1,0 +1,78 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Scenario 10: a record deleted and made again under its id.
+@Suite("Scenario 10")
+struct Scenario10Reinsert {
+  /// Promises: Scenario-10
+  @Test("Scenario 10: deleted and made again before a push is one replacement")
+  func beforePush() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.edit { $0.note = "old" }
+    await pair.a.store.sync()
+    try pair.a.remove()
+    try pair.a.insert("T1", "new")
+    try pair.a.restart()
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync()
+    #expect(pair.a.operations.map(\.kind) == [.update])
+    #expect(try await pair.server("T1") == ["title": "new", "score": 0])
+    #expect(try await pair.isEven())
+    #expect(try pair.b.title() == "new")
+  }
+
+  /// Promises: Scenario-10
+  @Test("Scenario 10: made again after its deletion was pushed is a new record", arguments: [false, true])
+  func afterPush(answerIsLost: Bool) async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.remove()
+    if answerIsLost { pair.a.loseNextAnswer() }
+    await pair.a.store.sync()
+    try pair.a.insert("T1", "new")
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1") == ["title": "new", "score": 0])
+    #expect(try await pair.isEven())
+    #expect(try pair.b.title() == "new")
+  }
+
+  /// A makes it again, B edits what was there; the one named arrives first.
+  private func againstEdit(_ policy: MergePolicy, aArrivesFirst: Bool, isPushedBetween: Bool) async throws
+    -> Pair
+  {
+    let pair = try await Pair.sharing(policy: policy)
+    try pair.a.remove()
+    if isPushedBetween { await pair.a.store.sync() }
+    try pair.a.insert("T1", "new")
+    pair.world.time.advance(by: 60_000)
+    try pair.b.retitle("edited")
+    pair.world.time.advance(by: 60_000)
+    for device in aArrivesFirst ? [pair.a, pair.b] : [pair.b, pair.a] { await device.store.sync() }
+    return pair
+  }
+
+  /// Promises: Scenario-10
+  @Test("Scenario 10: made again against a remote edit is a conflict for the policy, and all end the same")
+  func againstRemoteEdit() async throws {
+    for isPushedBetween in [false, true] {
+      for aArrivesFirst in [true, false] {
+        let story: Comment = "pushed between: \(isPushedBetween), a first: \(aArrivesFirst)"
+        for policy in [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge] {
+          let pair = try await againstEdit(
+            policy, aArrivesFirst: aArrivesFirst, isPushedBetween: isPushedBetween)
+          #expect(try await pair.isEven(), story)
+          let title = try await pair.serverTitle()
+          switch policy.name {
+          case MergePolicy.clientWins.name: #expect(title == (aArrivesFirst ? "edited" : "new"), story)
+          case MergePolicy.lastModifiedWins.name: #expect(title == "edited", story)
+          case MergePolicy.serverModifiedWins.name where isPushedBetween:
+            // Arriving first, the edit meets the deletion and yields to it.
+            #expect(title == "new", story)
+          default: #expect(title == (aArrivesFirst ? "new" : "edited"), story)
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// What becomes of refused changes, and what an app can do about them, at once or after a relaunch.
+@Suite("Refusals")
+struct RejectionStories {
+  /// Promises: S-66, S-67, H-35
+  @Test(
+    "Each failure names its operation, the fields at fault, the attempts, the next one, and the record as it was"
+  )
+  func failure() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) {
+      $0.backoff = Backoff(first: .seconds(10), limit: .seconds(300), random: { 1 })
+    }
+    try pair.a.insert("T2", "two", note: "refused")
+    try pair.a.edit { $0.note = "refused" }
+    for attempt in 1...2 {
+      let failures = await pair.a.store.sync().failures
+      #expect(Set(failures.map(\.operation)) == [.insert, .update])
+      for failure in failures {
+        #expect(failure.code == "invalid" && failure.rejection.fields.map(\.field) == ["note"])
+        #expect(failure.attempts == attempt)
+        #expect(failure.nextRetry == pair.world.time.now + Int64(attempt) * 10_000)
+        #expect(try failure.local?.members()["note"] == "refused")
+      }
+    }
+  }
+
+  /// Promises: S-69, S-70, H-51
+  @Test(
+    "Failures kept over a relaunch are accepted as synced, one or many, with their records or without; newer edits stay",
+    arguments: [Resolution.acceptLocal, .evict])
+  func decodedFailures(_ resolution: Resolution) async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes)
+    for id in ["T1", "T2", "T3"] { try pair.a.edit(id) { $0.note = "refused" } }
+    let kept = try JSONEncoder().encode(await pair.a.store.sync().failures)
+    try pair.a.restart()
+    try pair.a.edit("T2") { $0.title = "newer" }
+    let failures = try JSONDecoder().decode([SyncFailure].self, from: kept)
+    #expect(try pair.a.store.resolve(failures, resolution) == [.note("T1"), .note("T3")])
+    #expect(try pair.a.note("T1")?.note == (resolution == .evict ? nil : "refused"))
+    #expect(try pair.a.store.outbox().map(\.record) == [.note("T2")])
+    // Once more: nothing of it is pending any more.
+    #expect(try pair.a.store.resolve(failures, resolution).isEmpty)
+    try pair.a.edit("T2") { $0.note = nil }
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title("T2") == "newer")
+    #expect(try pair.a.note("T1")?.note == nil)
+  }
+
+  /// Promises: X-18
+  @Test("A change that may not be made fails as its operation; evicted, the server's record is fetched again")
+  func forbidden() async throws {
+    var type = Note.schema
+    type.permissions = Permissions(update: .nobody)
+    let pair = try await Pair.sharing(rules: AuthorityRules(schema: Schema(types: [type])))
+    try pair.a.retitle("mine")
+    let report = await pair.a.store.sync(.push)
+    #expect(report.failures.map(\.operation) == [.update])
+    #expect(report.failures.map(\.code) == ["forbidden"])
+    #expect(try await pair.serverTitle() == "start")
+    try pair.a.store.resolve(report.failures, .evict)
+    #expect(try pair.a.note() == nil)
+    let fetched = try await pair.a.store.fetch(
+      Query<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+    #expect(fetched.values.map(\.title) == ["start"])
+    #expect(try pair.a.title() == "start")
+  }
+
+  /// Promises: N-37, N-47, C-1, H-39
+  @Test(
+    "Under discard an insert, an edit and a deletion are undone at once, handed back, and the next pull is whole"
+  )
+  func discarded() async throws {
+    var type = Note.schema
+    type.fields.removeAll { $0.name == "note" }
+    type.permissions = Permissions(delete: .nobody)
+    let pair = try await Pair.sharing(["T1", "T2"], rules: AuthorityRules(schema: Schema(types: [type]))) {
+      $0.rejectionPolicy = .discardAndRefetch
+    }
+    try pair.a.insert("T3", "new", note: "refused")
+    try pair.a.edit("T1") {
+      $0.title = "edited"
+      $0.note = "refused"
+    }
+    try pair.a.remove("T2")
+    let report = await pair.a.store.sync(.push)
+    #expect(report.failures.map(\.operation) == [.insert, .update, .delete])
+    #expect(report.failures.allSatisfy { $0.nextRetry == nil })
+    #expect(
+      try report.overwritten.map { try $0.fields?.members()["title"]?.stringValue } == ["new", "edited", nil])
+    #expect(try pair.a.noteIDs() == ["T1", "T2"])
+    #expect(try pair.a.title("T1") == "start")
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.containers().allSatisfy { $0.cursor == nil })
+  }
+}

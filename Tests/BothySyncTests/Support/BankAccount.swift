@@ -1,0 +1,66 @@
+import BothyStore
+import BothySync
+import BothyTesting
+
+/// An account whose balance is a plain number: nothing but sending transfers whole keeps the total.
+struct BankAccount: Entity, Equatable {
+  static let schema = TypeSchema("BankAccount", fields: [.field("balance", Int.self)])
+
+  var id: String
+  var balance: Int
+
+  init(_ id: String, _ balance: Int) {
+    self.id = id
+    self.balance = balance
+  }
+
+  func encode(to fields: inout FieldEncoder) { balance.encodeField(to: &fields) }
+
+  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+    self.id = id
+    balance = try Int(fromField: &fields)
+  }
+}
+
+extension Schema {
+  static let bank = Schema(version: 1, BankAccount.self)
+}
+
+extension RecordID {
+  static func account(_ id: String) -> RecordID { RecordID(type: "BankAccount", id: id) }
+}
+
+extension SimulatedDevice {
+  func balance(_ id: String) throws -> Int? { try store.store.fetch(BankAccount.self, id: id)?.balance }
+
+  /// Moves an amount in one together-write.
+  func transfer(_ amount: Int, from payer: String, to payee: String) throws {
+    try store.write(.together) { transaction in
+      try transaction.update(BankAccount.self, id: payer) { $0.balance -= amount }
+      try transaction.update(BankAccount.self, id: payee) { $0.balance += amount }
+    }
+  }
+
+  /// Opens accounts with these balances in one together-write.
+  func open(_ balances: [String: Int]) throws {
+    try store.write(.together) { transaction in
+      for (id, balance) in balances { try transaction.insert(BankAccount(id, balance)) }
+    }
+  }
+
+  /// What a reader of this moment sees in all accounts.
+  func balances() throws -> [String: Int] {
+    let accounts = try store.store.read { try $0.fetch(Query<BankAccount>()) }
+    return Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, $0.balance) })
+  }
+}
+
+extension SimulatedWorld {
+  func serverBalances() async throws -> [String: Int] {
+    var balances: [String: Int] = [:]
+    for (id, record) in try await serverRecords() {
+      balances[id.id] = try record.fields.members()["balance"]?.intValue.map { Int($0) }
+    }
+    return balances
+  }
+}

@@ -1,0 +1,108 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Together-writes of new records that refer to others.
+@Suite("Together-writes and references")
+struct TogetherReferences {
+  @Test("Records that refer to each other are made together whole, even in a circle of required references")
+  func cycle() async throws {
+    let pair = try Pair(schema: .family, rules: .family)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.parent("P1", best: "C1"))
+      try transaction.insert(.child("C1", of: "P1"))
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 2 && report.failures.isEmpty)
+    #expect(pair.a.operations.count == 2)
+    #expect(try await pair.server("P1", type: "Parent")?["best"] == "C1")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A new record that a together-write refers to is sent before it, in the same request")
+  func neededBefore() async throws {
+    let pair = try Pair(schema: .family, rules: .family)
+    try pair.a.put(.parent("P1"))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.child("C1", of: "P1"))
+      try transaction.insert(.child("C2", of: "P1"))
+    }
+    await pair.a.store.sync()
+    #expect(pair.a.operations.map(\.record.id) == ["P1", "C1", "C2"])
+    #expect(pair.a.operations.map { $0.group?.size } == [nil, 2, 2])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A new record that refers to one of a together-write follows it")
+  func neededAfter() async throws {
+    let pair = try Pair(schema: .family, rules: .family)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.parent("P1"))
+      try transaction.insert(.parent("P2"))
+    }
+    try pair.a.put(.child("C1", of: "P2"))
+    await pair.a.store.sync()
+    #expect(pair.a.operations.map(\.record.id) == ["P1", "P2", "C1"])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Two together-writes that need each other's new records become one")
+  func mutual() async throws {
+    let pair = try Pair(schema: .family, rules: .family)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.parent("P1", best: "C2"))
+      try transaction.insert(.parent("P3"))
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.child("C2", of: "P1"))
+      try transaction.insert(.parent("P4"))
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 4 && report.blocked.isEmpty)
+    #expect(pair.a.operations.map { $0.group?.size } == [4, 4, 4, 4])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A new record that a together-write needs and that needs it in turn joins it")
+  func joined() async throws {
+    let pair = try Pair(schema: .mutual, rules: AuthorityRules(schema: .mutual, checksReferences: true))
+    try pair.a.put(Record("Left", id: "L", ["right": .text("R")]))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(Record("Right", id: "R", ["left": .text("L")]))
+      try transaction.insert(Record("Right", id: "R2", ["left": .text("L")]))
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 3 && report.blocked.isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("What a together-write refers to and the server refuses holds all of it up, and nothing else")
+  func refusedTarget() async throws {
+    let pair = try Pair(
+      schema: .family,
+      rules: AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 100))
+    try pair.a.put(Record("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 200))]))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.child("C1", of: "P1"))
+      try transaction.insert(.parent("P2"))
+    }
+    try pair.a.put(.parent("P3"))
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.record.id) == ["P1"])
+    #expect(Set(report.blocked.map(\.record.id)) == ["C1", "P2"])
+    #expect(try await pair.world.serverRecords().keys.map(\.id) == ["P3"])
+    try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P1"), fields: ["name": .text("short")]) }
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 4)
+  }
+}
+
+extension Schema {
+  /// Two types that require each other.
+  fileprivate static let mutual = Schema(
+    types: [
+      TypeSchema("Left", fields: [FieldSchema("right", .reference(to: "Right", onDelete: .cascade))]),
+      TypeSchema("Right", fields: [FieldSchema("left", .reference(to: "Left", onDelete: .cascade))]),
+    ])
+}

@@ -1,0 +1,137 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What becomes of a together-write of which the server refuses a record.
+@Suite("Together-writes that are refused")
+struct TogetherRefusals {
+  /// A on which T1 and T2 were edited together and T1 is refused; T3 was edited for itself.
+  private func refused(_ policy: RejectionPolicy = .quarantine(after: 1)) async throws -> (Pair, SyncReport) {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes) {
+      $0.rejectionPolicy = policy
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.note = "refused" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "together" }
+    }
+    try pair.a.retitle("T3", "alone")
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 1)
+    #expect(try await pair.serverTitle("T3") == "alone")
+    #expect(try await pair.serverTitle("T2") == "start")
+    pair.a.remote.forgetRequests()
+    return (pair, report)
+  }
+
+  @Test(
+    "Nothing of it is applied; it is in the inbox as a whole, one with the reason, the others blocked by it")
+  func inbox() async throws {
+    let (pair, report) = try await refused()
+    #expect(report.failures.map(\.record) == [.note("T1")])
+    #expect(report.blocked == [Blocked(record: .note("T2"), by: .note("T1"))])
+    for relaunched in [false, true] {
+      if relaunched { try pair.a.restart() }
+      #expect(try pair.a.store.inbox().map(\.record) == [.note("T1"), .note("T2")])
+      #expect(try pair.a.store.state(of: .note("T1")).name == "quarantined")
+      #expect(try pair.a.store.state(of: .note("T2")) == .blocked(by: .note("T1")))
+      guard case .rejected = try pair.a.store.receipt(for: .note("T2")).state else {
+        Issue.record("The receipt of T2 does not tell.")
+        return
+      }
+    }
+    #expect(try pair.a.title("T2") == "together")
+  }
+
+  @Test("An edit of any of its records has all of it tried again", arguments: ["T1", "T2"])
+  func edit(_ id: String) async throws {
+    let (pair, _) = try await refused()
+    try pair.a.edit(id) { $0.title = "edited" }
+    await pair.a.store.sync()
+    #expect(pair.a.operations.map { $0.group?.size } == [2, 2])
+    try pair.a.edit("T1") { $0.note = nil }
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T2") == (id == "T2" ? "edited" : "together"))
+  }
+
+  @Test("Retrying one record sends all of it again")
+  func retry() async throws {
+    let (pair, _) = try await refused()
+    try pair.a.store.resolve(.note("T2"), .retry)
+    await pair.a.store.sync()
+    #expect(Set(pair.a.operations.map(\.record)) == [.note("T1"), .note("T2")])
+  }
+
+  @Test("Reverting, accepting or evicting one record does so with all of it", arguments: ["T1", "T2"])
+  func decide(_ id: String) async throws {
+    for resolution in [Resolution.revert, .acceptLocal, .evict] {
+      let (pair, _) = try await refused()
+      #expect(try pair.a.store.resolve(.note(id), resolution))
+      #expect(try pair.a.store.outbox().isEmpty)
+      let titles = try ["T1", "T2"].map { try pair.a.title($0) }
+      switch resolution {
+      case .revert: #expect(titles == ["start", "start"])
+      case .acceptLocal: #expect(titles == ["start", "together"])
+      case .evict: #expect(titles == [nil, nil])
+      case .retry: break
+      }
+      #expect(try await pair.isEven())
+      #expect(try pair.a.title("T2") == "start")
+    }
+  }
+
+  @Test("Under discard all of it is undone, and the contents are reported")
+  func discard() async throws {
+    let (pair, report) = try await refused(.discardAndRefetch)
+    #expect(Set(report.overwritten.map(\.record)) == [.note("T1"), .note("T2")])
+    #expect(try pair.a.title("T2") == "start")
+    #expect(try pair.a.note("T1")?.note == nil)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A record of it that is purged with its pending change takes the changes of the others along")
+  func purge() async throws {
+    let (pair, _) = try await refused()
+    try pair.a.store.purge([.note("T1")], includingPending: true)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.title("T2") == "start")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("What is purged while its outcome is unknown does not leave the rest waiting for ever")
+  func purgedInDoubt() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "a" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "a" }
+    }
+    pair.a.loseNextAnswer()
+    await pair.a.store.sync()
+    try pair.a.store.purge([.note("T1")], includingPending: true)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T2") == "a")
+  }
+
+  @Test("A policy that fails on one record keeps all of it pending")
+  func failingPolicy() async throws {
+    struct Broken: Error {}
+    let calls = Calls()
+    let policy = MergePolicy.custom { _ in
+      if calls.add() == 1 { throw Broken() }
+      return .client
+    }
+    let pair = try await Pair.sharing(["T1", "T2"], policy: policy)
+    try pair.b.retitle("T1", "b")
+    await pair.b.store.sync()
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "a" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "a" }
+    }
+    let report = await pair.a.store.sync(.push)
+    #expect(report.failures.map(\.code) == ["mergeFailed"])
+    #expect(try await pair.serverTitle("T2") == "start")
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T1") == "a")
+    #expect(try await pair.serverTitle("T2") == "a")
+  }
+}

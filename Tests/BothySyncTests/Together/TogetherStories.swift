@@ -1,0 +1,240 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What was written together is accepted together or not at all.
+@Suite("Together-writes on the way to the server")
+struct TogetherStories {
+  private func bank(_ policy: MergePolicy = .serverModifiedWins, rules: AuthorityRules = AuthorityRules())
+    async throws -> Pair
+  {
+    let pair = try Pair(schema: .bank, rules: rules, policy: policy)
+    try pair.b.open(["x": 100, "y": 100, "z": 100])
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    pair.a.remote.forgetRequests()
+    return pair
+  }
+
+  @Test("The operations of a together-write stand next to each other in one request, with their number")
+  func oneRequest() async throws {
+    let pair = try await bank()
+    try pair.a.transfer(10, from: "x", to: "y")
+    try pair.a.put(Record("BankAccount", id: "w", ["balance": .int(1)]))
+    #expect(await pair.a.store.sync().pushed == 3)
+    let groups = pair.a.operations.map { $0.group?.size }
+    #expect(groups == [2, 2, nil])
+    #expect(Set(pair.a.operations.compactMap { $0.group?.id }).count == 1)
+    #expect(try await pair.world.serverBalances() == ["x": 90, "y": 110, "z": 100, "w": 1])
+    #expect(try await pair.isEven())
+  }
+
+  @Test(
+    "Where the server wins over one record, all of the together-write gives way, and its content is reported")
+  func serverWins() async throws {
+    let pair = try await bank()
+    try pair.b.transfer(5, from: "x", to: "z")
+    await pair.b.store.sync()
+    try pair.a.transfer(10, from: "x", to: "y")
+    let report = await pair.a.store.sync()
+    #expect(Set(report.overwritten.map(\.record)) == [.account("x"), .account("y")])
+    #expect(
+      try report.overwritten.map { try $0.fields?.members()["balance"]?.intValue }.sorted {
+        $0 ?? 0 < $1 ?? 0
+      } == [90, 110])
+    #expect(try pair.a.balances() == ["x": 95, "y": 100, "z": 105])
+    #expect(try await pair.world.serverBalances() == ["x": 95, "y": 100, "z": 105])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Two devices that make the same of one record for different reasons have not agreed")
+  func sameBalance() async throws {
+    for policy in [MergePolicy.serverModifiedWins, .fieldMerge] {
+      let pair = try await bank(policy)
+      try pair.b.transfer(10, from: "x", to: "z")
+      await pair.b.store.sync()
+      try pair.a.transfer(10, from: "x", to: "y")
+      await pair.a.store.sync()
+      #expect(try await pair.world.serverBalances() == ["x": 90, "y": 100, "z": 110])
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("Where the client wins, the whole together-write is sent again on what the server has")
+  func clientWins() async throws {
+    let pair = try await bank(.clientWins)
+    try pair.b.transfer(5, from: "x", to: "z")
+    await pair.b.store.sync()
+    try pair.a.transfer(10, from: "x", to: "y")
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 2 && report.overwritten.isEmpty)
+    #expect(pair.a.operations.map { $0.group?.size } == [2, 2, 2, 2])
+    #expect(Set(pair.a.operations.map(\.id)).count == 4)
+    #expect(try await pair.world.serverBalances() == ["x": 90, "y": 110, "z": 105])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A merged record goes with the others on what the server has")
+  func merged() async throws {
+    let policy = MergePolicy.custom { context in
+      let added = (context.client?["balance"]?.intValue ?? 0) - (context.base?["balance"]?.intValue ?? 0)
+      return .merged(["balance": .int((context.serverFields?["balance"]?.intValue ?? 0) + added)])
+    }
+    let pair = try await bank(policy)
+    try pair.b.transfer(5, from: "x", to: "z")
+    await pair.b.store.sync()
+    try pair.a.transfer(10, from: "x", to: "y")
+    await pair.a.store.sync()
+    #expect(try await pair.world.serverBalances() == ["x": 85, "y": 110, "z": 105])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A together-write whose answer is lost is made once, over a restart", arguments: [false, true])
+  func lostAnswer(restarts: Bool) async throws {
+    let pair = try await bank()
+    try pair.a.transfer(10, from: "x", to: "y")
+    pair.a.loseNextAnswer()
+    await pair.a.store.sync()
+    if restarts { try pair.a.restart() }
+    // Meanwhile another device builds on it.
+    await pair.b.store.sync()
+    try pair.b.transfer(20, from: "y", to: "z")
+    await pair.b.store.sync()
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 2 && report.overwritten.isEmpty)
+    #expect(Set(pair.a.operations.map(\.id)).count == 2)
+    #expect(Set(pair.a.operations.map(\.group)).count == 1)
+    #expect(try await pair.world.serverBalances() == ["x": 90, "y": 90, "z": 120])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A transfer made while another is on its way follows it", arguments: [false, true])
+  func duringFlight(isRefused: Bool) async throws {
+    let pair = try await bank()
+    if isRefused {
+      try pair.b.transfer(1, from: "x", to: "z")
+      await pair.b.store.sync()
+    }
+    try pair.a.transfer(10, from: "x", to: "y")
+    let calls = Calls()
+    pair.a.remote.setDuringExchange { [store = pair.a.store] in
+      guard calls.add() == 1 else { return }
+      do {
+        try await store.write(.together) { transaction in
+          try transaction.update(BankAccount.self, id: "y") { $0.balance -= 30 }
+          try transaction.update(BankAccount.self, id: "z") { $0.balance += 30 }
+        }
+      } catch { Issue.record(error) }
+    }
+    await pair.a.store.sync()
+    let expected = isRefused ? ["x": 99, "y": 100, "z": 101] : ["x": 90, "y": 80, "z": 130]
+    #expect(try await pair.world.serverBalances() == expected)
+    #expect(try await pair.isEven())
+  }
+
+  @Test(
+    "Together-writes that share a record which is not sent yet become one, even if the record is gone since")
+  func union() async throws {
+    let pair = try await bank()
+    try pair.a.transfer(10, from: "x", to: "y")
+    try pair.a.transfer(10, from: "y", to: "z")
+    #expect(Set(try pair.a.store.outbox().map(\.group)).count == 1)
+    await pair.a.store.sync()
+    #expect(pair.a.operations.map { $0.group?.size } == [2, 2])  // nothing is left of y's change
+    #expect(try await pair.world.serverBalances() == ["x": 90, "y": 100, "z": 110])
+
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(BankAccount.self, id: "x") { $0.balance -= 7 }
+      try transaction.insert(BankAccount("new", 7))
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.delete(BankAccount.self, id: "new")
+      try transaction.update(BankAccount.self, id: "y") { $0.balance += 7 }
+    }
+    #expect(Set(try pair.a.store.outbox().map(\.group)).count == 1)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("One draft holds all of its together-write back until it is released")
+  func draft() async throws {
+    let pair = try await bank()
+    try await pair.a.store.save(BankAccount("x", 90), options: RequestOptions(isDraft: true))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(BankAccount.self, id: "x") { $0.balance = 90 - 10 }
+      try transaction.update(BankAccount.self, id: "y") { $0.balance += 10 }
+    }
+    let report = await pair.a.store.sync()
+    #expect(pair.a.operations.isEmpty)
+    #expect(report.blocked == [Blocked(record: .account("y"), by: .account("x"))])
+    try pair.a.store.release(.account("x"))
+    await pair.a.store.sync()
+    #expect(try await pair.world.serverBalances() == ["x": 80, "y": 110, "z": 100])
+  }
+
+  @Test("A together-write larger than a batch has a request to itself; beyond the limit nothing is written")
+  func large() async throws {
+    let pair = try Pair(schema: .bank) {
+      $0.batchSize = 10
+      $0.groupLimit = 50
+    }
+    try pair.a.put(Record("BankAccount", id: "alone", ["balance": .int(1)]))
+    try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", $0) }))
+    let error = #expect(throws: SyncError.self) {
+      try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<51).map { ("m\($0)", $0) }))
+    }
+    #expect(error?.code == .tooManyTogether)
+    // Two that together are too large, for they share a record.
+    #expect(throws: SyncError.self) { try pair.a.transfer(1, from: "n0", to: "alone") }
+    #expect(try pair.a.balances().count == 51)
+    #expect(try pair.a.balance("alone") == 1)
+    await pair.a.store.sync()
+    #expect(pair.a.remote.requests.map(\.operations.count).filter { $0 > 0 } == [50, 1])
+    #expect(try await pair.world.serverBalances().count == 51)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A together-write that a direct save touches is sent first")
+  func directWrite() async throws {
+    let pair = try await bank()
+    try pair.a.transfer(10, from: "x", to: "y")
+    let receipt = try await pair.a.store.save(
+      BankAccount("y", 200), options: RequestOptions(savePolicy: .networkThenCache))
+    guard case .accepted = receipt.state else {
+      Issue.record("\(receipt.state)")
+      return
+    }
+    #expect(pair.a.operations.map { $0.group?.size } == [2, 2, nil])
+    #expect(try await pair.world.serverBalances() == ["x": 90, "y": 200, "z": 100])
+    #expect(try await pair.isEven())
+  }
+
+  @Test(
+    "A pull of many pages shows nothing of a transfer until all of it is there, with transfers pending or not"
+  )
+  func pages() async throws {
+    let pair = try Pair(schema: .bank) { $0.pageSize = 1 }
+    try pair.b.open(["x": 100, "y": 100, "z": 100])
+    await pair.b.store.sync()
+    let (store, problems) = (pair.a.store, Calls())
+    pair.a.remote.setBeforeSending { _ in
+      do {
+        let total = try await store.store.read {
+          try $0.fetch(Query<BankAccount>()).reduce(0) { $0 + $1.balance }
+        }
+        if total != 0 && total != 300 { problems.add() }
+      } catch { problems.add() }
+    }
+    await pair.a.store.sync(.pull)
+    #expect(pair.a.remote.requests.count == 3)
+    try pair.b.transfer(10, from: "x", to: "y")
+    try pair.b.transfer(20, from: "y", to: "z")
+    await pair.b.store.sync()
+    try pair.a.transfer(50, from: "z", to: "x")
+    // Only pulled: what is pending here and changed there is decided before any of it is shown.
+    await pair.a.store.sync(.pull)
+    #expect(try pair.a.balances() == ["x": 90, "y": 90, "z": 120])
+    #expect(problems.count == 0)
+    #expect(try await pair.isEven())
+  }
+}
