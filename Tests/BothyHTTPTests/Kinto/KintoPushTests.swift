@@ -66,15 +66,28 @@ struct KintoPushTests {
     let made = Operation(id: "op3", kind: .insert, record: list.recordID, fields: list.fields)
     let plain = operation(.update, base: "1000", fields: ["title": "Milk"])
     let outcomes = try await push([shared, plain, made], to: kinto)
-    let refused = outcomes.compactMap { outcome in
-      if case .rejected(let rejection) = outcome.verdict {
-        "\(outcome.operation) \(rejection.code)"
-      } else {
-        nil
-      }
-    }
-    #expect(refused == ["op2 unsupported", "op3 unsupported"])
+    #expect(refusals(outcomes) == ["op2 unsupported", "op3 unsupported"])
     #expect(kinto.calls.map(\.text) == ["PATCH \(path)"])
+  }
+
+  @Test("what must be taken together or not at all is refused as a whole, because Kinto can't")
+  func together() async throws {
+    let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
+    let group = Operation.Group(id: "g", size: 2)
+    var first = operation(.update, base: "1000", fields: ["title": "Milk"])
+    first.group = group
+    var second = Operation(
+      id: "op2", kind: .insert, record: RecordID(type: "Todo", id: "b"), fields: ["title": "Tea"])
+    second.group = group
+    #expect(refusals(try await push([first, second], to: kinto)) == ["op1 unsupported", "op2 unsupported"])
+    #expect(kinto.calls.isEmpty)
+  }
+
+  private func refusals(_ outcomes: [Outcome]) -> [String] {
+    outcomes.compactMap { outcome in
+      guard case .rejected(let rejection) = outcome.verdict else { return nil }
+      return "\(outcome.operation) \(rejection.code)"
+    }
   }
 
   @Test("a deletion is a DELETE of the base alone; a base that another server gave matches nothing")

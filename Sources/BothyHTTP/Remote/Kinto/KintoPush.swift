@@ -52,6 +52,16 @@ struct KintoPush: Sendable {
 
   /// What Kinto has no place for is refused rather than lost without a word.
   private static func refusal(of operation: Operation) -> Outcome? {
+    if operation.group != nil {
+      return Outcome(
+        operation: operation.id,
+        .rejected(
+          Rejection(
+            code: "unsupported",
+            message:
+              "Kinto can't take several records together or not at all. Take the change back with `revert`, or write "
+              + "the records separately.")))
+    }
     let isList = operation.record.type == PrincipalList.typeName
     guard isList || !(operation.sharing?.isEmpty ?? true) else { return nil }
     let what = isList ? "lists of principals" : "sharing of single records"
