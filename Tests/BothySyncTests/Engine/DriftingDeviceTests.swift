@@ -178,6 +178,7 @@ struct DriftingDeviceTests {
       let report = await pair.a.store.sync()
       #expect(try await pair.serverTitle() == (sends ? "a" : "b"))
       #expect(report.overwritten.isEmpty == sends)
+      #expect(try await pair.isEven())
       let modified = pair.b.operations.map(\.modified)
       #expect(modified.allSatisfy { ($0 != nil) == sends } && !modified.isEmpty)
     }

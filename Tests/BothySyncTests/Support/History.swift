@@ -44,17 +44,7 @@ struct History {
       let added = try world.addDevice(
         schema: .notes, configuration: configuration, skew: device == 0 ? 0 : skew)
       let faults = Mutex(SeededGenerator(seed: seed &* 31 &+ UInt64(device)))
-      added.remote.setScript { faults.withLock { Self.fault(&$0) } }
-    }
-  }
-
-  private static func fault(_ random: inout SeededGenerator) -> FaultyRemote.Fault {
-    switch Int.random(in: 0..<10, using: &random) {
-    case 0: .lostRequest
-    case 1, 2: .lostAnswer
-    case 3: .duplicated
-    case 4: .status([500, 503, 429].randomElement(using: &random) ?? 500, retryAfter: 1)
-    default: .none
+      added.remote.setScript { faults.withLock { .random(using: &$0) } }
     }
   }
 

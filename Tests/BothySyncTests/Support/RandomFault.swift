@@ -1,0 +1,14 @@
+import BothyTesting
+
+/// What happens to one request of a random history: half of them go through.
+extension FaultyRemote.Fault {
+  static func random(using random: inout SeededGenerator) -> Self {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: .lostRequest
+    case 1, 2: .lostAnswer
+    case 3: .duplicated
+    case 4: .status([500, 503, 429].randomElement(using: &random) ?? 500, retryAfter: 1)
+    default: .none
+    }
+  }
+}
