@@ -63,9 +63,9 @@ extension Store {
     origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
     do {
-      let (result, touched) = try connections.writer.write { try perform($0, origin, body) }
+      let (result, done) = try connections.writer.write { try perform($0, origin, body) }
       try options.onStep?(.committed, origin)
-      committed(touched)
+      committed(done)
       return result
     } catch { throw known(error) }
   }
@@ -75,26 +75,34 @@ extension Store {
     origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     do {
-      let (result, touched) = try await connections.writer.write { try self.perform($0, origin, body) }
+      let (result, done) = try await connections.writer.write { try self.perform($0, origin, body) }
       try options.onStep?(.committed, origin)
-      committed(touched)
+      committed(done)
       return result
     } catch { throw known(error) }
   }
 
   private func perform<Result>(
     _ database: Database, _ origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
-  ) throws -> (Result, TouchedRecords) {
+  ) throws -> (Result, Done) {
     try options.onStep?(.begin, origin)
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
+    if eventHub.isHeard { transaction.log = EventLog() }
     let result = try body(transaction)
     try transaction.flush()
     try options.onStep?(.commit, origin)
-    return (result, transaction.touched)
+    return (result, Done(touched: transaction.touched, events: transaction.log?.events ?? []))
   }
 
-  private func committed(_ touched: TouchedRecords) {
-    if !touched.isEmpty { notices.post(touched) }
+  /// What is told when a transaction is durable.
+  private struct Done: Sendable {
+    var touched: TouchedRecords
+    var events: [RecordEvent]
+  }
+
+  private func committed(_ done: Done) {
+    if !done.touched.isEmpty { notices.post(done.touched) }
+    eventHub.send(done.events)
   }
 
   /// The error as a `StoreError` where the store knows it; the app's own errors pass through as they are.

@@ -15,6 +15,7 @@ public final class Store: Sendable {
   package let options: StoreOptions
   let recorder: (any ChangeRecorder)?
   let notices: CommitNotices
+  let eventHub = EventHub()
 
   public var schema: Schema { catalog.schema }
 
@@ -87,11 +88,15 @@ public final class Store: Sendable {
     }
   }
 
-  deinit { notices.close() }
+  deinit {
+    notices.close()
+    eventHub.finish()
+  }
 
   /// Closes the file and ends every observation. Later calls throw. Releasing the store does the same.
   public func close() throws {
     notices.close()
+    eventHub.finish()
     do { try connections.close() } catch { throw StoreError(error, path: path) }
   }
 }

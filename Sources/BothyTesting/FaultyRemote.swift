@@ -162,6 +162,23 @@ public final class FaultyRemote: RemoteStorage {
     return try await remote.digest(scope)
   }
 
+  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try failRead()
+    return try await remote.digest(scope, parts: parts)
+  }
+
+  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
+    try failRead()
+    return try await remote.stamps(scope, parts: parts, in: chosen)
+  }
+
+  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try failRead()
+    return try await remote.history(query)
+  }
+
   /// A question that changes nothing: what is lost on the way there or back makes no difference.
   private func failRead() throws(RemoteError) {
     let (fault, cut) = state.withLock { state in

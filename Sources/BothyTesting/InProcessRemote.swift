@@ -45,6 +45,24 @@ public struct InProcessRemote: RemoteStorage {
     try await mapped { try await authority.digest(space: space, principal: principal, scope) }
   }
 
+  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try await mapped { try await authority.digest(space: space, principal: principal, scope, parts: parts) }
+  }
+
+  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
+    try await mapped {
+      try await authority.stamps(space: space, principal: principal, scope, parts: parts, in: chosen)
+    }
+  }
+
+  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try await mapped { try await authority.history(space: space, principal: principal, query) }
+  }
+
+  public var givesHints: Bool { false }
+
   public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 
   /// The blobs of the space, if the authority keeps any.

@@ -20,6 +20,9 @@ public final class Latch: Sendable {
 
   public init() {}
 
+  /// Whether whoever comes passes at once.
+  public var isOpen: Bool { state.withLock { $0.isOpen } }
+
   /// Tells that it was reached; returns once it is open.
   public func pass() async {
     await withCheckedContinuation { continuation in

@@ -83,10 +83,36 @@ public struct BothyRemote: RemoteStorage {
   }
 
   public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
-    let container = Self.encoded(scope.container)
-    let query = scope == .space ? "" : "?container=\(container)&children=\(scope.includesChildren)"
-    let response = try await send(.get, "/digest" + query)
+    try await digest(scope, parts: 0)
+  }
+
+  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    let response = try await send(.get, "/digest" + Self.query(scope, parts > 0 ? ["parts=\(parts)"] : []))
     return try Self.parsed { try JSONReader.read(response.body) { try ScopeDigest(from: &$0) } }
+  }
+
+  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
+    let list = chosen.map(String.init).joined(separator: ",")
+    let response = try await send(.get, "/stamps" + Self.query(scope, ["parts=\(parts)", "in=\(list)"]))
+    return try Self.parsed { try RecordStamp.list(decoding: response.body) }
+  }
+
+  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    var more = ["limit=\(query.limit)"]
+    if let before = query.before { more.append("before=\(before)") }
+    if let record = query.record {
+      more += ["type=\(Self.encoded(record.type))", "id=\(Self.encoded(record.id))"]
+    }
+    let response = try await send(.get, "/history" + Self.query(query.scope, more))
+    return try Self.parsed { try ChangeHistory(decoding: response.body) }
+  }
+
+  private static func query(_ scope: PullScope, _ more: [String]) -> String {
+    let container = encoded(scope.container)
+    let own = scope == .space ? [] : ["container=\(container)", "children=\(scope.includesChildren)"]
+    return own.isEmpty && more.isEmpty ? "" : "?" + (own + more).joined(separator: "&")
   }
 
   public func hints() -> AsyncThrowingStream<Void, any Error> {

@@ -109,7 +109,20 @@ enum OpenAPISchemas {
     "Digest":{"type":"object","required":["container","count","digest"],"properties":{
       "container":{"type":"string"},"children":{"type":"boolean"},"count":{"type":"integer","minimum":0},
       "digest":{"type":"string","pattern":"^[0-9a-f]{16}$"},
-      "position":{"type":"integer","minimum":0}},"additionalProperties":false},
+      "position":{"type":"integer","minimum":0},
+      "parts":{"type":"array","items":{"type":"object","required":["count","digest"],"properties":{
+        "count":{"type":"integer","minimum":0},"digest":{"type":"string","pattern":"^[0-9a-f]{16}$"}},
+        "additionalProperties":false}}},"additionalProperties":false},
+    "History":{"type":"object","required":["changes"],"properties":{"changes":{"type":"array","items":{
+      "type":"object","required":["position","kind","type","id","container","time","fields"],"properties":{
+      "position":{"type":"integer"},"kind":{"enum":["insert","update","delete"]},"type":{"type":"string"},
+      "id":{"type":"string"},"container":{"type":"string"},"movedFrom":{"type":"string"},
+      "principal":{"type":"string"},"time":{"type":"integer"},"fields":{"type":"array","items":{"type":"string"}}},
+      "additionalProperties":false}},"next":{"type":"integer"}},"additionalProperties":false},
+    "Stamps":{"type":"object","required":["records"],"properties":{"records":{"type":"array","items":{
+      "type":"object","required":["type","id","version","hash"],"properties":{"type":{"type":"string"},
+      "id":{"type":"string"},"version":{"type":"string"},"hash":{"type":"string","pattern":"^[0-9a-f]{16}$"}},
+      "additionalProperties":false}}},"additionalProperties":false},
     "Query":{"type":"object","description":"A query of one type's records.","required":["type"],
       "properties":{"type":{"type":"string"}},"additionalProperties":true},
     "Records":{"type":"object","required":["records"],"properties":{

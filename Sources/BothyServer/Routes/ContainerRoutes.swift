@@ -26,8 +26,18 @@ extension ServerParts {
       Route(
         method: .get, pattern: "/v1/spaces/{space}/digest", operation: "digest",
         summary: "The number of live records of a scope and the sum of their hashes.",
-        parameters: [.container, .children],
+        parameters: [.container, .children, .parts],
         answers: [.init(status: 200, about: "The digest.", schema: "Digest")], handle: digest),
+      Route(
+        method: .get, pattern: "/v1/spaces/{space}/history", operation: "history",
+        summary: "Who changed what and when, newest first.",
+        parameters: [.container, .children, .recordType, .recordName, .before, .historyLimit],
+        answers: [.init(status: 200, about: "A page of changes.", schema: "History")], handle: history),
+      Route(
+        method: .get, pattern: "/v1/spaces/{space}/stamps", operation: "stamps",
+        summary: "The ids, versions and hashes of the records in some parts of a scope.",
+        parameters: [.container, .children, .parts, .chosenParts],
+        answers: [.init(status: 200, about: "The records' stamps.", schema: "Stamps")], handle: stamps),
     ]
   }
 
@@ -65,7 +75,40 @@ extension ServerParts {
 
   private func digest(_ call: Call) async throws -> Answer {
     let digest = try await authority.digest(
-      space: call.space, principal: call.principal, try call.query.scope())
+      space: call.space, principal: call.principal, try call.query.scope(),
+      parts: try call.query.positive("parts") ?? 0)
     return Answer.object { digest.writeMembers(to: &$0) }
+  }
+
+  private func history(_ call: Call) async throws -> Answer {
+    var query = HistoryQuery(scope: try call.query.scope())
+    query.before = try call.query.positive("before").map(Int64.init)
+    query.limit = try call.query.positive("limit") ?? query.limit
+    if let type = call.query["type"], let id = call.query["id"] {
+      query.record = RecordID(type: type, id: id)
+    }
+    let history = try await authority.history(space: call.space, principal: call.principal, query)
+    return Answer.object { history.writeMembers(to: &$0) }
+  }
+
+  private func stamps(_ call: Call) async throws -> Answer {
+    let chosen = try (call.query["in"] ?? "").split(separator: ",").map { text in
+      guard let part = Int(text), part >= 0 else {
+        throw ServerProblem.badRequest(
+          "The parameter 'in' is a list of part numbers with commas between them.")
+      }
+      return part
+    }
+    guard let parts = try call.query.positive("parts"), parts <= Authority.partLimit else {
+      throw ServerProblem.badRequest("The parameter 'parts' is a number from 1 to \(Authority.partLimit).")
+    }
+    let stamps = try await authority.stamps(
+      space: call.space, principal: call.principal, try call.query.scope(), parts: parts, in: chosen)
+    return Answer.object { writer in
+      writer.key("records")
+      writer.beginArray()
+      for stamp in stamps { stamp.write(to: &writer) }
+      writer.endArray()
+    }
   }
 }

@@ -50,6 +50,24 @@ extension Route.Parameter {
   static let children = Self(
     name: "children", place: .query, schema: #"{"type":"boolean"}"#,
     about: "Whether the containers below count too.")
+  static let recordType = Self(
+    name: "type", place: .query, schema: #"{"type":"string"}"#,
+    about: "With `id`: only changes of this record.")
+  static let recordName = Self(
+    name: "id", place: .query, schema: #"{"type":"string"}"#,
+    about: "With `type`: only changes of this record.")
+  static let before = Self(
+    name: "before", place: .query, schema: #"{"type":"integer","minimum":1}"#,
+    about: "Only changes before this position: `next` of the page before.")
+  static let historyLimit = Self(
+    name: "limit", place: .query, schema: #"{"type":"integer","minimum":1,"maximum":1000}"#,
+    about: "The most changes wanted; 100 unless told.")
+  static let parts = Self(
+    name: "parts", place: .query, schema: #"{"type":"integer","minimum":1,"maximum":4096}"#,
+    about: "Into how many parts the scope is told apart, by FNV-1a of type, zero byte and id.")
+  static let chosenParts = Self(
+    name: "in", place: .query, schema: #"{"type":"string"}"#,
+    about: "The parts wanted, by number from 0, with commas between them.")
   static let ifMatch = Self(
     name: "If-Match", place: .header, schema: #"{"type":"string"}"#,
     about: "Act only if the record has this entity tag; `*` for any.")

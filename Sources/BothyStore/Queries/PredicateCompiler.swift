@@ -28,9 +28,16 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  /// Keeps only the records of one container of those that what was appended keeps.
-  mutating func restrict(to container: String) {
-    let own = columns.isContainer(container)
+  /// Keeps only the records of one container, perhaps with those below it, of those that what was appended keeps.
+  mutating func restrict(to container: String, withChildren: Bool) {
+    var own = columns.isContainer(container)
+    if withChildren && container.isEmpty { return }
+    if withChildren {
+      // Paths that begin with the path and a slash; `0` is the character after `/`.
+      own = SQLFragment(
+        "(\(own.sql) OR (\(columns.container) >= ? AND \(columns.container) < ?))",
+        own.arguments + [.text(container + "/"), .text(container + "0")])
+    }
     result = SQLFragment(
       result.sql == "TRUE" ? own.sql : "\(own.sql) AND \(result.sql)", own.arguments + result.arguments)
   }

@@ -44,7 +44,12 @@ public struct Query<E: Entity>: Sendable, Hashable {
   }
 
   /// Only records of one container.
-  public func `in`(container: String) -> Query { changed { $0.container = container } }
+  public func `in`(container: String, includingChildren: Bool = false) -> Query {
+    changed {
+      $0.container = container
+      $0.includesChildren = includingChildren
+    }
+  }
 
   /// Asks for the records that a reference field names, too.
   public func including(_ field: (E.Fields) -> any FieldExpression) -> Query {

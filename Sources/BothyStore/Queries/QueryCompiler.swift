@@ -22,7 +22,9 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
     let query = try query.checked(for: type)
     var compiler = PredicateCompiler(type, columns)
     try compiler.append(query.filter)
-    if let container = query.container { compiler.restrict(to: container) }
+    if let container = query.container {
+      compiler.restrict(to: container, withChildren: query.includesChildren)
+    }
     guard compiler.result.arguments.count <= 30_000 else {
       throw .invalidQuery("The query has more than 30,000 values. Split it.")
     }

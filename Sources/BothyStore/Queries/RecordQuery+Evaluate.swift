@@ -21,7 +21,7 @@ extension RecordQuery {
 
   /// The same for a checked query.
   package func holds(_ record: Record, _ schema: TypeSchema) -> Bool {
-    record.type == type && (container == nil || container == record.container)
+    record.type == type && holds(record.container)
       && filter.evaluate(schema) { record.queried($0, schema) }
   }
 }
@@ -46,5 +46,13 @@ extension Record {
       if theirs.sortsBefore(mine) { return !key.ascending }
     }
     return false
+  }
+}
+
+extension RecordQuery {
+  /// Whether records of a container are meant.
+  fileprivate func holds(_ other: String) -> Bool {
+    guard let container, container != other else { return true }
+    return includesChildren && (container.isEmpty || other.hasPrefix(container + "/"))
   }
 }

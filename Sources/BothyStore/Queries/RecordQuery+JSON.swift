@@ -1,5 +1,5 @@
 /// The query document, as tools and the wire carry it:
-/// `{"type", "where", "order": ["-due", "title"], "limit", "offset", "container", "include": ["owner"]}`.
+/// `{"type", "where", "order": ["-due", "title"], "limit", "offset", "container", "children": true, "include": ["owner"]}`.
 extension RecordQuery {
   /// Reads a query document. With a schema, values get the kinds of their fields; without, kinds are guessed
   /// from the JSON and settled when the query runs.
@@ -8,7 +8,7 @@ extension RecordQuery {
   /// `.unknownField` when the schema has no such type or field.
   public init(json: JSONValue, schema: Schema? = nil) throws(StoreError) {
     let document = try QueryDocument(
-      json, "The query", ["type", "where", "order", "limit", "offset", "container", "include"])
+      json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
     self.init(try document.string("type"))
     if let condition = document["where"] { filter = try Predicate(json: condition) }
     for key in try document.strings("order") ?? [] {
@@ -21,6 +21,11 @@ extension RecordQuery {
     limit = try document.count("limit")
     offset = try document.count("offset") ?? 0
     container = try document["container"] == nil ? nil : document.string("container")
+    switch document["children"] {
+    case nil, .bool(false)?: break
+    case .bool(true)?: includesChildren = true
+    default: throw .invalidQuery("'children' is true or false.")
+    }
     include = try document.strings("include") ?? []
     if let schema {
       guard let type = schema[type] else {
@@ -39,6 +44,7 @@ extension RecordQuery {
     if let limit { members["limit"] = .int(Int64(limit)) }
     if offset != 0 { members["offset"] = .int(Int64(offset)) }
     if let container { members["container"] = .string(container) }
+    if includesChildren { members["children"] = true }
     if !include.isEmpty { members["include"] = .array(include.map { .string($0) }) }
     return .object(members)
   }

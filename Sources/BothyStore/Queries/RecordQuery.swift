@@ -14,13 +14,16 @@ public struct RecordQuery: Sendable, Hashable {
   public var offset: Int
   /// Only records of this container, or nil for every container.
   public var container: String?
+  /// Whether the containers below `container` count too.
+  public var includesChildren: Bool
   /// Reference fields whose targets a network read is to bring as well; `resolve` then finds them here. Means
   /// nothing to a read that does not ask the server.
   public var include: [String]
 
   public init(
     _ type: String, where filter: Predicate = .all, order: [Ordering] = [], limit: Int? = nil,
-    offset: Int = 0, container: String? = nil, include: [String] = []
+    offset: Int = 0, container: String? = nil, includesChildren: Bool = false,
+    include: [String] = []
   ) {
     self.type = type
     self.filter = filter
@@ -28,6 +31,7 @@ public struct RecordQuery: Sendable, Hashable {
     self.limit = limit
     self.offset = offset
     self.container = container
+    self.includesChildren = includesChildren
     self.include = include
   }
 }

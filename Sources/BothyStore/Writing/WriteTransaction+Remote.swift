@@ -2,6 +2,7 @@
 extension WriteTransaction {
   /// Writes a row as the server has it, new or over the old one.
   package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws {
+    if log != nil { note(try exists(table, id: id) ? .updated : .inserted, table, id) }
     if table.hasListReferences { try unlink(table, id: id) }
     let put = try statement(.put, table)
     put.bind(id, at: 1)
@@ -24,7 +25,9 @@ extension WriteTransaction {
     delete.bind(id, at: 1)
     try delete.run()
     touch(table, id)
-    return database.changedRows > 0
+    guard database.changedRows > 0 else { return false }
+    note(.removed, table, id)
+    return true
   }
 
   /// The same, unless the row has a newer version than `version`.

@@ -11,6 +11,9 @@ public final class WriteTransaction: ReadTransaction {
   package var isRehearsal = false
   /// A name that ties the changes of this transaction to one another, for the recorder.
   package var group: String?
+  /// What brings about the changes that follow, for those who listen to events.
+  package var source: RecordEvent.Source
+  var log: EventLog?
   private let recorder: (any ChangeRecorder)?
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
@@ -19,6 +22,7 @@ public final class WriteTransaction: ReadTransaction {
     _ database: Database, _ catalog: Catalog, origin: WriteOrigin, recorder: (any ChangeRecorder)?
   ) {
     self.origin = origin
+    source = origin == .app ? .local : .remote
     self.recorder = origin == .app ? recorder : nil
     touched = TouchedRecords(tableCount: catalog.tables.count)
     super.init(database, catalog)
@@ -184,6 +188,7 @@ public final class WriteTransaction: ReadTransaction {
     try update.run()
     guard database.changedRows > 0 else { throw Self.notFound(RecordID(type: table.schema.name, id: id)) }
     touched.insert(table.index, id)
+    note(.updated, table, id)
   }
 
   /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte.
@@ -214,6 +219,11 @@ public final class WriteTransaction: ReadTransaction {
 
   private func changed(_ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?) {
     touched.insert(table.index, id)
+    switch kind {
+    case .insert: note(.inserted, table, id)
+    case .update: note(.updated, table, id)
+    case .delete: note(.removed, table, id)
+    }
     if recorder != nil && table.schema.isSynced {
       changes.append(Change(kind: kind, table: table.index, id: id, before: before))
     }
@@ -232,6 +242,12 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Tells observers of a record that was changed by other means than the methods above.
   package func touch(_ table: TypeTable, _ id: String) { touched.insert(table.index, id) }
+
+  /// Notes an event, if somebody listens.
+  func note(_ kind: RecordEvent.Kind, _ table: TypeTable, _ id: String) {
+    guard log != nil else { return }
+    log?.note(RecordEvent(RecordID(type: table.schema.name, id: id), kind, by: source))
+  }
 
   static func notFound(_ id: RecordID) -> StoreError {
     StoreError(.notFound, "There is no record \(id). Use `insert` or `save` to create it.")

@@ -70,16 +70,40 @@ extension Authority {
     return try await ledger.read(space: space) { try $0.count(query, schema: rules.schema) }
   }
 
-  /// The digest of the records of a scope that the principal may see. Reads all of them.
-  public func digest(space: String, principal: Principal, _ scope: PullScope) async throws -> ScopeDigest {
-    try await ledger.read(space: space) { ledger in
+  /// The most parts that a scope is told apart in.
+  public static let partLimit = 4096
+
+  /// The digest of the records of a scope that the principal may see, and of each of so many parts. Reads all of them.
+  public func digest(
+    space: String, principal: Principal, _ scope: PullScope, parts: Int = 0
+  ) async throws -> ScopeDigest {
+    let parts = max(0, min(parts, Self.partLimit))
+    return try await ledger.read(space: space) { ledger in
       let viewer = try viewer(principal, in: ledger)
-      var sum = DigestSum()
+      var sum = DigestSum(parts: parts)
       try ledger.forEachRecord(in: scope) { entry in
         guard rules.shows(entry.record, to: viewer) else { return }
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
       }
       return sum.digest(of: scope, position: ledger.head)
+    }
+  }
+
+  /// The ids, versions and hashes of the records in some parts of a scope. Reads the scope.
+  public func stamps(
+    space: String, principal: Principal, _ scope: PullScope, parts: Int, in chosen: [Int]
+  ) async throws -> [RecordStamp] {
+    let chosen = Set(chosen)
+    return try await ledger.read(space: space) { ledger in
+      let viewer = try viewer(principal, in: ledger)
+      var stamps: [RecordStamp] = []
+      try ledger.forEachRecord(in: scope) { entry in
+        let record = entry.record
+        guard chosen.contains(record.id.part(of: parts)), rules.shows(record, to: viewer) else { return }
+        let hash = DigestSum.hash(record.id, fields: record.fields.bytes)
+        stamps.append(RecordStamp(id: record.id, version: record.version, hash: hash))
+      }
+      return stamps
     }
   }
 

@@ -154,6 +154,7 @@ public struct Authority: Sendable {
 
   func store(_ batch: OperationBatch, in ledger: any LedgerTransaction) throws {
     try ledger.put(batch.written)
+    try ledger.put(batch.history, keeping: rules.historyLimit)
     var sight = SightChange(rules, ledger)
     try sight.follow(batch.changes)
   }
@@ -191,13 +192,19 @@ public struct Authority: Sendable {
     let mark = Cursor.mark(pull.scope, viewer.principal, rules)
     var start: Int64 = 0
     var reset = pull.cursor == nil
+    var began: Int64? = ledger.head
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
       // A space that was never written to has no epoch yet; its cursors hold in the first.
       let isSameHistory = cursor.epoch == ledger.epoch || (cursor.epoch.isEmpty && cursor.position == 0)
       let isUsable =
-        isSameHistory && cursor.scopeMark == mark && cursor.position >= ledger.floor
-        && cursor.position <= ledger.head
-      if isUsable { start = cursor.position } else { reset = true }
+        isSameHistory && cursor.scopeMark == mark
+        && max(cursor.position, cursor.began ?? 0) >= ledger.floor && cursor.position <= ledger.head
+      if isUsable {
+        start = cursor.position
+        began = cursor.began
+      } else {
+        reset = true
+      }
     }
     let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
     let departures =
@@ -217,8 +224,9 @@ public struct Authority: Sendable {
         departures.filter { $0.position <= position && !told.contains($0.position) }, from: pull.scope,
         viewer,
         ledger),
-      cursor: Cursor(epoch: ledger.epoch, position: position, scopeMark: mark).token, more: more, reset: reset
-    )
+      cursor: Cursor(
+        epoch: ledger.epoch, position: position, scopeMark: mark, began: more ? began : nil
+      ).token, more: more, reset: reset)
     try tell(notices.prefix { $0.position <= position }, after: start, viewer, ledger, in: &page)
     return page
   }

@@ -12,6 +12,8 @@ public struct AuthorityRules: Sendable {
   public var pageLimit: Int
   /// The most bytes of one record's fields.
   public var recordSizeLimit: Int
+  /// How many of a space's last changes are remembered with who made them and when; 0 for none.
+  public var historyLimit = 10_000
   /// Devices whose schema version is lower are told to update; their operations are refused.
   public var minimumSchemaVersion: Int
 

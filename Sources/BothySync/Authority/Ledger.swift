@@ -35,6 +35,8 @@ public protocol LedgerSnapshot {
   /// Nothing leaves the whole space.
   func departures(after: Int64, upTo last: Int64, from scope: PullScope, limit: Int) throws
     -> [LedgerDeparture]
+  /// What is remembered of changes, newest first.
+  func history(_ query: HistoryQuery) throws -> [HistoryEntry]
   /// The remembered outcomes among these operations of a device.
   func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict]
   /// The live records that a query selects, in its order.
@@ -59,6 +61,8 @@ public protocol LedgerTransaction: LedgerSnapshot {
   /// Stores records at the positions they carry, in place of what was there by the same id, and moves `head`.
   /// Of those that leave a container, the departure is kept.
   func put(_ records: [LedgerRecord]) throws
+  /// Remembers changes, and at least the last `limit` of the space; older ones are dropped now and then.
+  func put(_ entries: [HistoryEntry], keeping limit: Int) throws
   /// Remembers outcomes, at the server's time.
   func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws
   /// Forgets the outcomes of a device's operations whose ids sort before `operation` and that were remembered before

@@ -12,6 +12,8 @@ struct OperationBatch {
   private var results: [LedgerRecord?] = []
   /// Where records that were moved had been before the request.
   private var origins: [RecordID: String] = [:]
+  /// What was done, in order.
+  private(set) var history: [HistoryEntry] = []
   /// The operation of this request that failed to make a record, for those that refer to it.
   private var failures: [RecordID: String] = [:]
 
@@ -71,6 +73,7 @@ struct OperationBatch {
     case .store(var record, let fieldsDiffer):
       head += 1
       record.version = String(head)
+      note(operation, record)
       store(LedgerRecord(position: head, record: record))
       return .applied(version: record.version, modified: record.modified, record: fieldsDiffer ? record : nil)
     case .unchanged(let record):
@@ -80,6 +83,17 @@ struct OperationBatch {
       failures[operation.record] = operation.id
       return .rejected(rejection)
     }
+  }
+
+  private mutating func note(_ operation: Operation, _ record: ServerRecord) {
+    let before = records[operation.record]?.record.container
+    var fields = operation.fields.keys.sorted()
+    if operation.kind == .delete { fields = [] }
+    history.append(
+      HistoryEntry(
+        position: head, kind: operation.kind, record: operation.record, container: record.container,
+        movedFrom: before == record.container ? nil : before, principal: judgement.viewer.principal.name,
+        time: judgement.now, fields: fields))
   }
 
   private mutating func store(_ record: LedgerRecord) {

@@ -76,6 +76,13 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
+  /// Writes a copy of the ledger as it is now to a new file, while others go on writing. Throws `StoreError`.
+  public func backup(to path: String) async throws {
+    do {
+      try await database.vacuum(into: path)
+    } catch { throw StoreError(error, path: path) }
+  }
+
   /// The names of the spaces that hold anything.
   public func spaces() async throws -> [String] {
     try await database.read { try String.fetchAll($0, sql: "SELECT name FROM space ORDER BY name") }
@@ -100,6 +107,11 @@ public final class SQLiteLedger: Ledger {
         CREATE TABLE IF NOT EXISTS departure (
           space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
           container TEXT NOT NULL, PRIMARY KEY (space, position, type, id, container)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS history (
+          space TEXT NOT NULL, position INTEGER NOT NULL, container TEXT NOT NULL, type TEXT NOT NULL,
+          id TEXT NOT NULL, kind INTEGER NOT NULL, moved_from TEXT, principal TEXT, time INTEGER NOT NULL,
+          fields TEXT NOT NULL, PRIMARY KEY (space, position)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS operation (
           space TEXT NOT NULL, device TEXT NOT NULL, id TEXT NOT NULL, outcome TEXT NOT NULL,

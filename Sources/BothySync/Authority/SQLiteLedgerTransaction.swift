@@ -120,7 +120,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
 
   /// The condition on the container, whose path is parameter 3. Children are found by the range of paths that
   /// begin with the path and a slash; `0` is the character after `/`.
-  private static func filter(_ scope: PullScope) -> String {
+  static func filter(_ scope: PullScope) -> String {
     if scope.includesChildren && scope.container.isEmpty { return "?3 IS NOT NULL" }
     if !scope.includesChildren { return "container = ?3" }
     return "(container = ?3 OR (container >= ?3 || '/' AND container < ?3 || '0'))"

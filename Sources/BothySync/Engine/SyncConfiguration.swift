@@ -20,7 +20,8 @@ public struct SyncConfiguration: Sendable {
   public var trustsCompleteness = false
   /// How long a read under `.syncThenCache` waits for its sync; nil waits to its end.
   public var readTimeout: Duration?
-  /// How often a running store asks a server that gives no hints; nil, the default, never does.
+  /// How often a running store asks a server that gives no hints, while the app is in the foreground; nil, the
+  /// default, never does.
   public var pollInterval: Duration?
   public var mergePolicies = MergePolicies()
   /// How long a custom merge policy may take; then the conflict counts as not decided and is asked about again later.
@@ -30,8 +31,19 @@ public struct SyncConfiguration: Sendable {
   public var rejectionPolicies: [String: RejectionPolicy] = [:]
   /// What a sync moves when nothing else is said.
   public var scope: SyncScope = .both
-  /// The scopes that are pulled; by default all of the space.
+  /// The scopes that are followed; by default all of the space. A store that was opened with others before lets go of
+  /// what is in none of these; `SyncedStore.follow` changes them while it is open.
   public var pullScopes: [PullScope] = [.space]
+  /// Whether a live change in a container that is not followed is stored; else it is ignored.
+  public var storesUnfollowedChanges = false
+  /// What `SyncedStore.run()` pulls, where that is not all that is followed.
+  public var runScopes: [PullScope]?
+  /// How long a sync waits for writes in its containers to end.
+  public var maxWait: Duration = .seconds(5)
+  /// What such waits, and `SyncedStore.run()`, are measured by.
+  public var clock: any Clock<Duration> = ContinuousClock()
+  /// How often the timer looks for pending work.
+  public var timerInterval: Duration = .seconds(600)
   /// The most operations in one request.
   public var batchSize = 500
   /// The most records that can be written together: they travel in one request, whatever `batchSize` is. A server
@@ -99,7 +111,7 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   public static let save = SyncTriggers(rawValue: 1)
   /// `run()` began, with pending work or a pull that was never completed.
   public static let start = SyncTriggers(rawValue: 2)
-  /// Every ten minutes, if anything is pending.
+  /// Every ten minutes while the app is in the foreground, the containers in which anything is pending.
   public static let timer = SyncTriggers(rawValue: 4)
   /// The network came back.
   public static let reachability = SyncTriggers(rawValue: 8)

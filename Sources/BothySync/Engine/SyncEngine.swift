@@ -5,6 +5,7 @@ import Synchronization
 final class SyncEngine: Sendable {
   let pass: SyncPass
   let gate = Gate()
+  let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
   let reports = Broadcast<SyncReport>()
   private let state: Mutex<State>
@@ -16,6 +17,13 @@ final class SyncEngine: Sendable {
     /// The passes that run or wait for their turn, by what they are asked to do: others join them.
     var passes: [SyncPass.Request: Joined] = [:]
     var isLooping = false
+    /// What the loop was asked to pull: nothing in particular, or these scopes and no others.
+    var asked: Asked?
+  }
+
+  private enum Asked {
+    case everything
+    case only([PullScope])
   }
 
   /// Those who joined a pass.
@@ -65,7 +73,11 @@ final class SyncEngine: Sendable {
       return joined
     }
     do {
-      return try await gate.withGate { await lead(request) }
+      return try await locks.withSync(
+        request.pulls ?? [.space], maxWait: pass.configuration.maxWait, clock: pass.configuration.clock
+      ) {
+        try await gate.withGate { await lead(request) }
+      }
     } catch {
       var report = SyncReport()
       report.skipped = .cancelled
@@ -76,7 +88,10 @@ final class SyncEngine: Sendable {
   }
 
   private func lead(_ request: SyncPass.Request) async -> SyncReport {
-    update { $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0)) }
+    update {
+      $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0))
+      $0.syncing = request.pulls ?? [.space]
+    }
     var report = await pass.run(request)
     var mayGoOn = true
     while true {
@@ -113,6 +128,7 @@ final class SyncEngine: Sendable {
     if report.skipped == nil { governor.completed() }
     update { status in
       status.phase = isLooping ? .idle : .stopped
+      status.syncing = []
       status.lastProblem = report.skipped
       if report.skipped == nil { status.lastCompleted = now }
     }
@@ -140,8 +156,28 @@ final class SyncEngine: Sendable {
 
   // MARK: the loop
 
-  /// Says that there may be something to do.
-  func ask() { bell.ring() }
+  /// Says that there may be something to do: with scopes, in these and no others.
+  func ask(only scopes: [PullScope]? = nil) {
+    state.withLock { state in
+      switch (state.asked, scopes) {
+      case (nil, let scopes?): state.asked = .only(scopes)
+      case (.only(let known)?, let scopes?):
+        state.asked = .only(known + scopes.filter { !known.contains($0) })
+      case (.everything?, _), (_, nil): state.asked = .everything
+      }
+    }
+    bell.ring()
+  }
+
+  private func takeAsked(_ request: SyncPass.Request) -> SyncPass.Request {
+    let asked = state.withLock { state in
+      defer { state.asked = nil }
+      return state.asked
+    }
+    var request = request
+    if case .only(let scopes)? = asked { request.pulls = scopes }
+    return request
+  }
 
   /// The loop's own life: passes when asked and when work remains, waits between failures. Ends when its task is
   /// cancelled.
@@ -164,7 +200,7 @@ final class SyncEngine: Sendable {
           action = machine.handle(.paused)
           continue
         }
-        var request = request
+        var request = takeAsked(request)
         request.heldTypes = governor.heldTypes
         let report = await sync(request)
         action = machine.handle(.finished(await result(of: report)))

@@ -1,4 +1,5 @@
 import BothyStore
+import Logging
 
 /// One sync from beginning to end: exchanges until nothing is ready to be sent and no page is missing.
 ///
@@ -14,12 +15,15 @@ struct SyncPass: Sendable {
   let governor: SyncGovernor
   /// Whose file it is: the server refuses requests that come with somebody else's token.
   let owner: AccountID?
+  let followed: FollowedScopes
+  let lease = SyncLease(holder: UUIDv7.make())
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
   struct Request: Sendable, Hashable {
     var scope: SyncScope
-    var pulls: [PullScope]
+    /// Nil stands for all scopes that are followed when the pass begins.
+    var pulls: [PullScope]?
     /// Only these records, or nil for all that is ready.
     var records: [RecordID]?
     /// Whether entries that wait for a retry time are sent too.
@@ -33,14 +37,36 @@ struct SyncPass: Sendable {
 
   /// Throws nothing: whatever ends the pass early is in the report, and all that was done stays done.
   func run(_ request: Request) async -> SyncReport {
+    let isShared = store.options.processes != .single
+    if isShared { await takeLease() }
     let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request) }
+    // Not given up, it ends by the clock.
+    if isShared { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.skipped)
     return report
   }
 
+  /// Waits while another process syncs the file, for at most `maxWait`: then both do, which costs work and harms
+  /// nothing.
+  private func takeLease() async {
+    var left = configuration.maxWait
+    while left > .zero, !Task.isCancelled {
+      let now = clock.now()
+      // Nil when it is ours; unreadable: the exchange will say why.
+      guard let end = try? await store.write(origin: .remote, { try lease.take(at: now, in: $0) }) else {
+        return
+      }
+      let wait = min(left, .milliseconds(max(1, min(100, end - now))))
+      // Cancelled: the exchange will say so.
+      try? await configuration.clock.sleep(for: wait)
+      left -= wait
+    }
+  }
+
   private func exchanges(_ request: Request) async -> SyncReport {
     var report = SyncReport()
-    var open = request.scope == .push ? [] : request.pulls
+    let pulls = request.scope == .push ? [] : request.pulls ?? followed.current
+    var open = pulls
     var fruitless = 0
     var uploads = BlobUploads(self)
     // What is refused during the pass is not tried again by it.
@@ -60,13 +86,16 @@ struct SyncPass: Sendable {
           report.skipped = .signedOut
           return report
         }
-        let step = try await exchange(request, due: due, &open, &report)
+        let step = try await exchange(request, pulls, due: due, &open, &report)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
         // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
         guard step.isDone else { continue }
         let requests = report.requests
-        guard try await uploads.advance(step.blobs, &report) else { return report }
+        guard try await uploads.advance(step.blobs, &report) else {
+          for scope in report.rebased { try await verify(scope, &report) }
+          return report
+        }
         if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError {
         report.skipped = Task.isCancelled ? .cancelled : SkipReason(error)
@@ -90,9 +119,10 @@ struct SyncPass: Sendable {
   }
 
   private func exchange(
-    _ request: Request, due: Int64, _ open: inout [PullScope], _ report: inout SyncReport
+    _ request: Request, _ pulls: [PullScope], due: Int64, _ open: inout [PullScope],
+    _ report: inout SyncReport
   ) async throws -> Step {
-    let plan = try await plan(request, due: due, open)
+    let plan = try await plan(request, pulls, due: due, open)
     report.repaired += plan.batch.repaired
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
@@ -106,7 +136,7 @@ struct SyncPass: Sendable {
       .decide(plan.batch, response)
     try Task.checkCancellation()
     // What one exchange did is added at its end: handing the whole report down would copy it each time.
-    let applied = try await apply(plan.batch, response, decisions)
+    let applied = try await apply(plan, response, decisions)
     let step = applied.report
     report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
@@ -122,6 +152,22 @@ struct SyncPass: Sendable {
     return Step(isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs)
   }
 
+  /// After a scope was brought anew: whether it is what the server has.
+  private func verify(_ scope: PullScope, _ report: inout SyncReport) async throws {
+    do { try await compare(scope, &report) } catch let error as RemoteError {
+      // The scope has come whole; `repair` can be asked for at any time.
+      configuration.logger.notice("A scope was not compared.", metadata: ["reason": "\(error.message)"])
+    }
+  }
+
+  private func compare(_ scope: PullScope, _ report: inout SyncReport) async throws {
+    let cursor = try await store.read { try PullState.load(scope, in: $0).cursor }
+    let position = cursor.flatMap { Cursor(token: $0)?.position }
+    let found = try await Comparison(store: store, remote: remote, scope: scope, position: position).repair()
+    report.requests += found.requests
+    report.repaired += found.repaired.count
+  }
+
   // MARK: the request
 
   private struct Plan: Sendable {
@@ -129,15 +175,20 @@ struct SyncPass: Sendable {
     var batch: PushBatch
     /// Whether operations were left for the next exchange.
     var holdsBack: Bool
+    /// Which generation of each scope's validator the pages are asked by.
+    var generations: [PullScope: Int64]
   }
 
   /// A first pull is begun before anything is sent, so that a device does not get its own work back in it. While
   /// the further pages of a snapshot are missing, operations travel in requests of their own, so that every row
   /// they make is part of the snapshot too. Otherwise every request with operations pulls, so that its answer leaves
   /// out what they made and the cursor passes it.
-  private func plan(_ request: Request, due: Int64, _ open: [PullScope]) async throws -> Plan {
-    try await store.write(origin: .remote) { transaction in
-      let scopes = request.scope == .push ? [] : request.pulls
+  private func plan(
+    _ request: Request, _ scopes: [PullScope], due: Int64, _ open: [PullScope]
+  ) async throws -> Plan {
+    let now = clock.now()
+    return try await store.write(origin: .remote) { transaction in
+      if store.options.processes != .single { _ = try lease.take(at: now, in: transaction) }
       let states = try scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
@@ -157,7 +208,8 @@ struct SyncPass: Sendable {
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction),
           principal: owner?.principal),
-        batch: batch, holdsBack: isBeginning && request.scope != .pull)
+        batch: batch, holdsBack: isBeginning && request.scope != .pull,
+        generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }))
     }
   }
 
@@ -189,20 +241,22 @@ struct SyncPass: Sendable {
   /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
   /// together may lie in two of them.
   private func apply(
-    _ batch: PushBatch, _ response: SyncResponse, _ decisions: Conflicts.Decisions
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions
   ) async throws -> Applied {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
+      transaction.source = .sync
       var settlement = Settlement(
         transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
         backoff: configuration.backoff, decisions: decisions.pushed, pullDecisions: decisions.pulled,
-        pulls: configuration.scope == .push ? [] : configuration.pullScopes, report: SyncReport())
+        pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
       settlement.orphans = configuration.orphans
-      try settlement.settle(batch, response.outcomes)
+      try settlement.settle(plan.batch, response.outcomes)
       var pages = response.pages
       var isShown = !pages.contains(where: \.more)
       for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
       var applied = Applied(report: settlement.report)
+      transaction.source = .remote
       var pull = try PullApplication(transaction, now: now)
       pull.orphans = configuration.orphans
       for index in pages.indices {
@@ -210,12 +264,15 @@ struct SyncPass: Sendable {
           applied.putOff.append(pages[index].scope)
           pages[index].more = true
         }
-        if try pull.take(pages[index]) { applied.upToDate.append(pages[index].scope) }
+        if try pull.take(pages[index], generation: plan.generations[pages[index].scope]) {
+          applied.upToDate.append(pages[index].scope)
+        }
       }
       applied.report.pulled += pull.pulled
       applied.report.overwritten += pull.overwritten
       applied.report.repaired += pull.repaired
       applied.report.leaving += pull.leaving
+      applied.report.rebased += pull.rebased
       return applied
     }
   }

@@ -8,6 +8,7 @@ extension SyncReport {
     pushed += exchange.pushed
     pulled += exchange.pulled
     repaired += exchange.repaired
+    rebased += exchange.rebased
   }
 
   /// Adds what a further round of the same sync did.
@@ -23,6 +24,7 @@ extension SyncReport {
     requests += further.requests
     uploadedBlobs += further.uploadedBlobs
     repaired += further.repaired
+    rebased += further.rebased
     skipped = further.skipped
     retryAfter = further.retryAfter
   }

@@ -23,8 +23,12 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var uploadedBlobs = 0
   /// Round trips.
   public var requests = 0
-  /// Values that had to be filled in or left aside because they did not fit the schema.
+  /// Records that were brought back to what the server has although no change of it was told, and values that had to
+  /// be filled in or left aside because they did not fit the schema.
   public var repaired = 0
+  /// Scopes that were brought anew as a whole, because the server's history is another than the one known here, or
+  /// goes back less far.
+  public var rebased: [PullScope] = []
   /// Why the sync did not run, or not to its end; nil when it did.
   public var skipped: SkipReason?
   /// How long the server asked to wait, in seconds.

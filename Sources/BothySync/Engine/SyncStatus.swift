@@ -21,6 +21,13 @@ public struct SyncStatus: Sendable, Hashable {
   public init() {}
 
   public var reachability: NetworkStatus { network.status }
+  /// The scopes that are being synced.
+  public internal(set) var syncing: [PullScope] = []
+
+  /// Whether a container, or a part of it, is being synced.
+  public func isSyncing(_ container: String) -> Bool {
+    syncing.contains { $0.overlaps(PullScope(container: container, includesChildren: true)) }
+  }
 
   public var isSyncing: Bool { if case .syncing = phase { true } else { false } }
 }

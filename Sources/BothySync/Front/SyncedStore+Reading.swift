@@ -133,12 +133,14 @@ extension SyncedStore {
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let scopes = configuration.pullScopes
+    let asked = PullScope(
+      container: query.container ?? query.type, includesChildren: query.includesChildren)
     return try await store.read { transaction in
       let pulled = try PullState.all(in: transaction).filter {
-        $0.isComplete && scopes.contains($0.scope) && $0.scope.contains(query.container ?? query.type)
+        $0.isComplete && scopes.contains($0.scope) && $0.scope.contains(asked)
       }.compactMap(\.pulledAt).max()
-      let asked = try Coverage.time(of: query, in: transaction)
-      let known = [pulled, asked].compactMap { $0 }.max()
+      let answered = try Coverage.time(of: query, in: transaction)
+      let known = [pulled, answered].compactMap { $0 }.max()
       let values = try read(transaction)
       let stale = try StaleRows.ids(of: query.type, in: transaction)
       return FetchResult(

@@ -17,9 +17,11 @@ extension SyncedStore {
     let change = LocalChange.save(record, in: container)
     switch try policy(options, E.typeName) {
     case .cacheThenNetwork, .cacheOnly:
-      return try await keep(change, options) { transaction in
-        try transaction.save(entity, in: container)
-        try self.hold(change.id, options, in: transaction)
+      return try await engine.locks.withWrite(record.container) {
+        try await keep(change, options) { transaction in
+          try transaction.save(entity, in: container)
+          try self.hold(change.id, options, in: transaction)
+        }
       }
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
     case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
@@ -60,7 +62,9 @@ extension SyncedStore {
   func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
     switch try policy(options, change.id.type) {
     case .cacheThenNetwork, .cacheOnly:
-      return try await keep(change, options) { try self.make(change, options, in: $0) }
+      return try await engine.locks.withWrite(container(of: change)) {
+        try await keep(change, options) { try self.make(change, options, in: $0) }
+      }
     case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
     case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
     }
@@ -144,6 +148,17 @@ extension SyncedStore {
     return try receipt(for: change.id)
   }
 
+  /// The container that a change counts as a write in.
+  private func container(of change: LocalChange) -> String {
+    switch change {
+    case .save(let record, let container): container ?? record.container
+    case .persist(let record, _, _): record.container
+    case .move(_, let container): container
+    // Unreadable: the change itself will say why.
+    case .delete(let id), .share(let id, _, _): (try? store.record(id))?.container ?? id.type
+    }
+  }
+
   // MARK: network first
 
   private func networkFirst(
@@ -160,12 +175,14 @@ extension SyncedStore {
       let write = DirectWrite(
         pass: engine.pass, change: change,
         keepsLocally: keepsLocally && isCached && (options.cacheResults ?? true))
-      let result = try await engine.gate.withGate { () -> DirectWrite.Result in
-        let result = try await write.run()
-        if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly {
-          try await write.queue(draft)
+      let result = try await engine.locks.withWrite(container(of: change)) {
+        try await engine.gate.withGate { () -> DirectWrite.Result in
+          let result = try await write.run()
+          if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly {
+            try await write.queue(draft)
+          }
+          return result
         }
-        return result
       }
       switch result {
       case .accepted(let version):

@@ -17,6 +17,8 @@ public final class SyncedStore: Sendable {
   let blobFolder: BlobFolder
   let downloads = BlobDownloads()
   let governor: SyncGovernor
+  let followed: FollowedScopes
+  let presence = AppPresence()
   private let settings: Mutex<SyncConfiguration>
   /// Whose file it is, where that was said when it was opened.
   public let owner: AccountID?
@@ -38,6 +40,7 @@ public final class SyncedStore: Sendable {
     let remote = HintedRemote(remote: remote, belief: belief, now: { clock.now() })
     self.remote = remote
     settings = Mutex(configuration)
+    followed = FollowedScopes(configuration.pullScopes)
     let governor = SyncGovernor(configuration)
     self.governor = governor
     let opened: (device: String, owner: AccountID?)
@@ -48,6 +51,7 @@ public final class SyncedStore: Sendable {
         governor.isPaused = try SyncValues.value("paused", in: transaction) != nil
         governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
         try UnknownTypes.adopt(in: transaction)
+        try Following.change(to: configuration.pullScopes, in: transaction)
         return (try SyncValues.device(in: transaction), owner)
       }
     } catch {
@@ -60,7 +64,8 @@ public final class SyncedStore: Sendable {
     engine = SyncEngine(
       pass: SyncPass(
         store: store, remote: remote, configuration: configuration, clock: clock, device: opened.device,
-        blobs: blobFolder, governor: governor, owner: opened.owner, progress: { progress.send($0) }))
+        blobs: blobFolder, governor: governor, owner: opened.owner, followed: followed,
+        progress: { progress.send($0) }))
     progress.connect(to: engine)
     if let obstacle = governor.obstacle { engine.update { $0.lastProblem = obstacle } }
   }
@@ -84,11 +89,16 @@ public final class SyncedStore: Sendable {
     }
   }
 
-  /// Opens an existing file with the schema it carries. Throws `StoreError` `.cannotOpen` if there is none.
+  /// Opens an existing file with the schema it carries; it goes on following what it follows, unless `configuration`
+  /// names scopes. Throws `StoreError` `.cannotOpen` if there is none.
   public convenience init(
     existing path: String, remote: any RemoteStorage, configuration: SyncConfiguration = SyncConfiguration(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
+    var configuration = configuration
+    if configuration.pullScopes == [.space], let scopes = try Following.stored(at: path) {
+      configuration.pullScopes = scopes
+    }
     try self.init(
       at: path, schema: Store.storedSchema(at: path), remote: remote, configuration: configuration,
       options: options, clock: clock)
@@ -97,7 +107,11 @@ public final class SyncedStore: Sendable {
   /// The id of this installation's file, as the server knows it.
   public var device: String { engine.pass.device }
 
-  public var configuration: SyncConfiguration { settings.withLock { $0 } }
+  public var configuration: SyncConfiguration {
+    var configuration = settings.withLock { $0 }
+    configuration.pullScopes = followed.current
+    return configuration
+  }
 
   /// How many callers wait for syncs that others began.
   package var joinedCount: Int { engine.joinedCount }
@@ -128,8 +142,7 @@ public final class SyncedStore: Sendable {
       engine.update { $0.lastProblem = obstacle }
       return report
     }
-    let pulls =
-      container.map { [PullScope(container: $0, includesChildren: true)] } ?? configuration.pullScopes
+    let pulls = container.map { [PullScope(container: $0, includesChildren: true)] }
     return await engine.sync(
       SyncPass.Request(
         scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true,
@@ -155,7 +168,12 @@ public final class SyncedStore: Sendable {
   /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network comes back,
   /// as the configuration's triggers say. Failures are tried again with growing, random waits.
   public func run(reachability: (any ReachabilityMonitor)? = nil) async {
-    await run(reachability: reachability, clock: ContinuousClock())
+    await run(reachability: reachability, on: configuration.clock)
+  }
+
+  private func run<C: Clock>(reachability: (any ReachabilityMonitor)?, on clock: C) async
+  where C.Duration == Duration {
+    await run(reachability: reachability, clock: clock)
   }
 
   /// The same on a given clock, for tests.
@@ -163,14 +181,14 @@ public final class SyncedStore: Sendable {
   where C.Duration == Duration {
     let configuration = configuration
     let triggers = configuration.triggers
-    let request = SyncPass.Request(scope: configuration.scope, pulls: configuration.pullScopes)
+    let request = SyncPass.Request(scope: configuration.scope, pulls: configuration.runScopes)
     let hasWork = triggers.contains(.start) ? await hasReasonToStart() : false
     await withTaskGroup(of: Void.self) { group in
       if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
       if let interval = configuration.pollInterval {
         group.addTask { await self.poll(every: interval, clock) }
       }
-      if triggers.contains(.hints) { group.addTask { await self.askOnHints(clock) } }
+      if triggers.contains(.hints), remote.givesHints { group.addTask { await self.askOnHints(clock) } }
       if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
       await engine.run(request: request, startsWithWork: hasWork, clock: clock)
       // Signed out: nobody listens any more.
@@ -183,24 +201,6 @@ public final class SyncedStore: Sendable {
       try Outbox.hasWork(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
     }
     return found ?? true  // unreadable: the pass will say why
-  }
-
-  private func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
-    while !Task.isCancelled {
-      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(600)), tolerance: nil) } catch {
-        return
-      }
-      let hasWork = try? await store.read { try Outbox.hasWork(in: $0) }
-      if hasWork ?? true { engine.ask() }  // unreadable: the pass will say why
-    }
-  }
-
-  /// For servers that give no hints.
-  private func poll<C: Clock>(every interval: Duration, _ clock: C) async where C.Duration == Duration {
-    while true {
-      do { try await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil) } catch { return }
-      engine.ask()
-    }
   }
 
   private func askOnHints<C: Clock>(_ clock: C) async where C.Duration == Duration {

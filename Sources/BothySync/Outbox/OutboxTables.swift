@@ -34,7 +34,7 @@ enum OutboxTables {
     """
     CREATE TABLE IF NOT EXISTS bothy_cursor (
       container TEXT NOT NULL, children INTEGER NOT NULL, cursor TEXT, staged TEXT, resetting INTEGER NOT NULL,
-      complete INTEGER NOT NULL, pulled_at INTEGER, PRIMARY KEY (container, children)) STRICT, WITHOUT ROWID
+      complete INTEGER NOT NULL, pulled_at INTEGER, generation INTEGER NOT NULL, PRIMARY KEY (container, children)) STRICT, WITHOUT ROWID
     """,
     """
     CREATE TABLE IF NOT EXISTS bothy_stage (

@@ -18,7 +18,8 @@ enum Coverage {
     let select = try PreparedStatement(
       "SELECT max(asked_at) FROM bothy_coverage WHERE type = ?1 AND query IN (?2, ?3, ?4)",
       in: transaction.database)
-    let ofContainer = RecordQuery(query.type, container: query.container)
+    let ofContainer = RecordQuery(
+      query.type, container: query.container, includesChildren: query.includesChildren)
     select.bind(query.type, at: 1)
     select.bind(key(query), at: 2)
     select.bind(key(ofContainer), at: 3)
@@ -38,7 +39,8 @@ enum Coverage {
 
   /// The question without what only orders or cuts the answer.
   private static func key(_ query: RecordQuery) -> String {
-    let plain = RecordQuery(query.type, where: query.filter, container: query.container)
+    let plain = RecordQuery(
+      query.type, where: query.filter, container: query.container, includesChildren: query.includesChildren)
     var writer = JSONWriter()
     plain.json.write(to: &writer)
     return String(decoding: writer.bytes, as: UTF8.self)

@@ -19,6 +19,9 @@ struct PullApplication {
   /// Whether the pages are a complete snapshot that replaces what is here, whatever its versions: the server's
   /// history may have gone back.
   private var isRebasing = false
+  /// Whether something of the scope was here before.
+  private var isReplacing = false
+  private(set) var rebased: [PullScope] = []
 
   init(_ transaction: WriteTransaction, now: Int64) throws {
     self.transaction = transaction
@@ -27,14 +30,19 @@ struct PullApplication {
     known = try KnownSharing(transaction)
   }
 
-  /// Takes the next page of a scope. True when the scope is now up to date.
+  /// Takes the next page of a scope. True when the scope is now up to date; false, with nothing done, when the scope
+  /// was reset since the page was asked for at `generation`.
   @discardableResult
-  mutating func take(_ page: SyncResponse.Page) throws -> Bool {
+  mutating func take(_ page: SyncResponse.Page, generation: Int64? = nil) throws -> Bool {
     var state = try PullState.load(page.scope, in: transaction)
+    if let generation, generation != state.generation { return false }
+    // A page that another process asked for before this one came is not taken after it.
+    state.generation += 1
     let stage = Stage(scope: page.scope, transaction: transaction)
     if page.reset {
       // Whatever was staged belongs to a history that is not continued.
       try stage.clear()
+      if state.cursor != nil && !rebased.contains(page.scope) { rebased.append(page.scope) }
       state.isResetting = true
       state.staged = nil
     }
@@ -45,6 +53,7 @@ struct PullApplication {
       return false
     }
     isRebasing = state.isResetting
+    isReplacing = isRebasing && state.isComplete
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin() }
     if state.staged != nil { try stage.forEach { try apply($0) } }
@@ -63,7 +72,7 @@ struct PullApplication {
 
   private mutating func apply(_ page: SyncResponse.Page) throws {
     for change in page.changes { try apply(change) }
-    for id in page.outOfScope { try leave(id, page.scope) }
+    for id in page.outOfScope { try leave(id, from: page.scope) }
   }
 
   /// Applies one change of the server's, unless the record has pending work or a newer version is here.
@@ -87,7 +96,7 @@ struct PullApplication {
     {
       return
     }
-    var wasRepaired = false
+    var wasRepaired = try isReplacing && SnapshotReplacement.isNewer(change, table, in: transaction)
     let row = try table.row(
       change.fields, container: change.container, version: change.version, repaired: &wasRepaired)
     if wasRepaired { repaired += 1 }
@@ -117,7 +126,7 @@ struct PullApplication {
 
   /// The record left the scope or may not be seen any more: gone from here, once nothing of it is pending. One that
   /// another scope has brought where it is now stays.
-  private mutating func leave(_ id: RecordID, _ scope: PullScope) throws {
+  mutating func leave(_ id: RecordID, from scope: PullScope) throws {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
       return try UnknownTypes.remove(id, from: scope, in: transaction)
     }

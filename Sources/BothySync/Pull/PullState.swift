@@ -13,6 +13,8 @@ struct PullState: Sendable, Hashable {
   var isComplete: Bool
   /// When the last pull was completed, in milliseconds since 1970.
   var pulledAt: Int64?
+  /// Rises with each reset and each page taken: one that was asked for before is not taken any more.
+  var generation: Int64 = 0
 
   /// Where the next page is asked from.
   var next: String? { staged ?? cursor }
@@ -20,7 +22,8 @@ struct PullState: Sendable, Hashable {
   static func load(_ scope: PullScope, in transaction: ReadTransaction) throws -> PullState {
     let select = try PreparedStatement(
       """
-      SELECT cursor, staged, resetting, complete, pulled_at FROM bothy_cursor WHERE container = ? AND children = ?
+      SELECT cursor, staged, resetting, complete, pulled_at, generation FROM bothy_cursor
+      WHERE container = ? AND children = ?
       """, in: transaction.database)
     select.bind(scope.container, at: 1)
     select.bind(scope.includesChildren ? 1 : 0, at: 2)
@@ -29,7 +32,8 @@ struct PullState: Sendable, Hashable {
     return PullState(
       scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1),
       isResetting: select.int(at: 2) != 0,
-      isComplete: select.int(at: 3) != 0, pulledAt: select.isNull(at: 4) ? nil : select.int(at: 4))
+      isComplete: select.int(at: 3) != 0, pulledAt: select.isNull(at: 4) ? nil : select.int(at: 4),
+      generation: select.int(at: 5))
   }
 
   static func all(in transaction: ReadTransaction) throws -> [PullState] {
@@ -51,9 +55,9 @@ struct PullState: Sendable, Hashable {
   func save(in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
       """
-      INSERT INTO bothy_cursor VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, children) DO UPDATE SET
+      INSERT INTO bothy_cursor VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, children) DO UPDATE SET
         cursor = excluded.cursor, staged = excluded.staged, resetting = excluded.resetting,
-        complete = excluded.complete, pulled_at = excluded.pulled_at
+        complete = excluded.complete, pulled_at = excluded.pulled_at, generation = excluded.generation
       """, in: transaction.database)
     insert.bind(scope.container, at: 1)
     insert.bind(scope.includesChildren ? 1 : 0, at: 2)
@@ -62,6 +66,7 @@ struct PullState: Sendable, Hashable {
     insert.bind(isResetting ? 1 : 0, at: 5)
     insert.bind(isComplete ? 1 : 0, at: 6)
     insert.bind(pulledAt, at: 7)
+    insert.bind(generation, at: 8)
     try insert.run()
   }
 
@@ -71,7 +76,18 @@ struct PullState: Sendable, Hashable {
     state.cursor = nil
     state.staged = nil
     state.isResetting = false
+    state.generation += 1
     try state.save(in: transaction)
+    try Stage(scope: scope, transaction: transaction).clear()
+  }
+
+  /// The scope is not followed any more.
+  static func forget(_ scope: PullScope, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_cursor WHERE container = ? AND children = ?", in: transaction.database)
+    delete.bind(scope.container, at: 1)
+    delete.bind(scope.includesChildren ? 1 : 0, at: 2)
+    try delete.run()
     try Stage(scope: scope, transaction: transaction).clear()
   }
 

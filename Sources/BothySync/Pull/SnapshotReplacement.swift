@@ -21,6 +21,19 @@ struct SnapshotReplacement {
     }
   }
 
+  /// Whether the row that a snapshot replaces has a newer version than the snapshot: the server went back.
+  static func isNewer(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
+    -> Bool
+  {
+    guard let marked = try transaction.row(table, id: change.id.id)?.version, marked.hasPrefix(mark) else {
+      return false
+    }
+    guard let here = Int64(marked.dropFirst(mark.count)), let there = Int64(change.version) else {
+      return false
+    }
+    return here > there
+  }
+
   /// Returns the number of rows removed.
   func finish() throws -> Int {
     var removed = 0

@@ -65,6 +65,24 @@ struct HintedRemote: RemoteStorage {
     try await noting { () throws(RemoteError) in try await remote.digest(scope) }
   }
 
+  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try await noting { () throws(RemoteError) in try await remote.digest(scope, parts: parts) }
+  }
+
+  func stamps(
+    _ scope: PullScope, parts: Int, in chosen: [Int]
+  ) async throws(RemoteError) -> [RecordStamp]? {
+    try await noting { () throws(RemoteError) in
+      try await remote.stamps(scope, parts: parts, in: chosen)
+    }
+  }
+
+  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try await noting { () throws(RemoteError) in try await remote.history(query) }
+  }
+
+  var givesHints: Bool { remote.givesHints }
+
   var blobs: (any BlobRemote)? { remote.blobs }
 
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }

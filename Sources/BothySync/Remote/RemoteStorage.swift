@@ -17,11 +17,43 @@ public protocol RemoteStorage: Sendable {
   /// The digest of a scope, to compare with the device's own. One round trip.
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest
 
+  /// The same with a digest of each of so many parts of the scope (`RecordStamp` says which record is in which), or
+  /// with none from a remote that cannot tell. One round trip.
+  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest
+
+  /// What tells the records of some of those parts from others, without their fields; nil from a remote that cannot
+  /// tell. One round trip.
+  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]?
+
+  /// Who changed what and when, newest first. One round trip.
+  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory
+
+  /// Whether `hints()` ever tells of news; one that does not is asked for it every `SyncConfiguration.pollInterval`.
+  var givesHints: Bool { get }
+
   /// Hints that there is news: an element each time, with no data. Ends when the connection is lost.
   func hints() -> AsyncThrowingStream<Void, any Error>
 
   /// The keeper of the bytes of blobs; nil, unless given, where the server has none.
   var blobs: (any BlobRemote)? { get }
+}
+
+extension RemoteStorage {
+  public var givesHints: Bool { true }
+
+  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    throw RemoteError(.rejected, "This server does not tell who changed what.", code: "noHistory")
+  }
+
+  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try await digest(scope)
+  }
+
+  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
+    nil
+  }
 }
 
 /// Proof of equality: the number of live records of a scope and the sum of their hashes.
@@ -33,11 +65,25 @@ public struct ScopeDigest: Sendable, Hashable {
   public var digest: String
   /// The server's position when it was computed; nil on a device.
   public var position: Int64?
+  /// The same of each part of the scope; empty unless asked for.
+  public var parts: [Part]
 
-  public init(scope: PullScope, count: Int, digest: String, position: Int64? = nil) {
+  /// The records of a scope whose ids fall into one of so many parts.
+  public struct Part: Sendable, Hashable {
+    public var count: Int
+    public var digest: String
+
+    public init(count: Int, digest: String) {
+      self.count = count
+      self.digest = digest
+    }
+  }
+
+  public init(scope: PullScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
     self.scope = scope
     self.count = count
     self.digest = digest
     self.position = position
+    self.parts = parts
   }
 }

@@ -1,28 +1,39 @@
 public import BothyStore
 import Crypto
 
-/// Adds up the hashes of records, in any order, for a `ScopeDigest`.
+/// Adds up the hashes of records, in any order, for a `ScopeDigest`; where asked, also those of each part.
 public struct DigestSum: Sendable {
   public private(set) var count = 0
   private var sum: UInt64 = 0
+  private var parts: [(count: Int, sum: UInt64)]
 
-  public init() {}
+  public init(parts: Int = 0) { self.parts = Array(repeating: (0, 0), count: parts) }
 
   /// Adds a live record. `fields` are the bytes of its canonical document.
   public mutating func add(_ id: RecordID, fields: [UInt8]) {
+    let hash = Self.hash(id, fields: fields)
+    sum &+= hash
+    count += 1
+    guard !parts.isEmpty else { return }
+    let part = id.part(of: parts.count)
+    parts[part].count += 1
+    parts[part].sum &+= hash
+  }
+
+  /// The first eight bytes, big-endian, of the record's SHA-256.
+  package static func hash(_ id: RecordID, fields: [UInt8]) -> UInt64 {
     var hash = SHA256()
     hash.update(data: Array(id.type.utf8))
     hash.update(data: [0])
     hash.update(data: Array(id.id.utf8))
     hash.update(data: [0])
     hash.update(data: fields)
-    sum &+= hash.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    count += 1
+    return hash.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   public func digest(of scope: PullScope, position: Int64? = nil) -> ScopeDigest {
-    let digits = String(sum, radix: 16)
-    let padded = String(repeating: "0", count: 16 - digits.count) + digits
-    return ScopeDigest(scope: scope, count: count, digest: padded, position: position)
+    ScopeDigest(
+      scope: scope, count: count, digest: sum.hexadecimal, position: position,
+      parts: parts.map { ScopeDigest.Part(count: $0.count, digest: $0.sum.hexadecimal) })
   }
 }

@@ -1,7 +1,7 @@
 public import BothyStore
 
 extension ScopeDigest {
-  /// Writes the members `container`, `children`?, `count`, `digest`, `position`? into the object that is open.
+  /// Writes the members `container`, `children`?, `count`, `digest`, `position`?, `parts`? into the object that is open.
   public func writeMembers(to writer: inout JSONWriter) {
     scope.writeMembers(to: &writer)
     writer.key("count")
@@ -12,6 +12,18 @@ extension ScopeDigest {
       writer.key("position")
       writer.value(position)
     }
+    guard !parts.isEmpty else { return }
+    writer.key("parts")
+    writer.beginArray()
+    for part in parts {
+      writer.beginObject()
+      writer.key("count")
+      writer.value(part.count)
+      writer.key("digest")
+      writer.value(part.digest)
+      writer.endObject()
+    }
+    writer.endArray()
   }
 
   /// Reads the object that `writeMembers` fills; unknown members are skipped. Throws `JSONError`.
@@ -24,6 +36,7 @@ extension ScopeDigest {
       case "count": found.count = Int(clamping: try reader.int())
       case "digest": found.digest = try reader.string()
       case "position": found.position = try reader.nextIsNull() ? nil : reader.int()
+      case "parts": try reader.array { found.parts.append(try Part(from: &$0)) }
       default: try reader.skip()
       }
     }
@@ -31,5 +44,19 @@ extension ScopeDigest {
       throw JSONError(reason: "a digest needs 'digest'", offset: reader.offset)
     }
     self = found
+  }
+}
+
+extension ScopeDigest.Part {
+  fileprivate init(from reader: inout JSONReader) throws {
+    var part = ScopeDigest.Part(count: 0, digest: "")
+    try reader.object { name, reader in
+      switch name {
+      case "count": part.count = Int(clamping: try reader.int())
+      case "digest": part.digest = try reader.string()
+      default: try reader.skip()
+      }
+    }
+    self = part
   }
 }

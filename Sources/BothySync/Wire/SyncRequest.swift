@@ -48,7 +48,7 @@ public struct SyncRequest: Sendable, Hashable {
 }
 
 /// A container, with or without the containers below it. The root `""` with its children is the whole space.
-public struct PullScope: Sendable, Hashable {
+public struct PullScope: Sendable, Hashable, Codable {
   public var container: String
   public var includesChildren: Bool
 
@@ -65,6 +65,16 @@ public struct PullScope: Sendable, Hashable {
     if container == self.container { return true }
     guard includesChildren else { return false }
     return self.container.isEmpty || container.hasPrefix(self.container + "/")
+  }
+
+  /// Whether every container of `other` belongs to this scope.
+  public func contains(_ other: PullScope) -> Bool {
+    self == other || (includesChildren && contains(other.container))
+  }
+
+  /// Whether some container may belong to both scopes.
+  public func overlaps(_ other: PullScope) -> Bool {
+    contains(other.container) || other.contains(container)
   }
 }
 

@@ -8,7 +8,8 @@ struct ChangesCommand: AsyncParsableCommand {
     commandName: "changes",
     abstract: "Prints a page of the server's changes; what is pending here when it can't be reached.",
     discussion: """
-      Changes nothing here. Go on after a page with the cursor it ends with.
+      Changes nothing here. Go on after a page with the cursor it ends with. With
+      --history it says who changed what and when, newest first; go on with --before.
 
       Example:  bothy db changes notes.bothy --container Note --limit 20
       """)
@@ -18,20 +19,49 @@ struct ChangesCommand: AsyncParsableCommand {
     String?
   @Option(help: ArgumentHelp("Start after this place.", valueName: "text")) var cursor: String?
   @Option(help: ArgumentHelp("At most so many changes.", valueName: "n")) var limit = 100
+  @Flag(help: "Who changed which fields and when, newest first.") var history = false
+  @Option(help: ArgumentHelp("With --history: only changes before this place.", valueName: "n")) var before:
+    Int64?
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
     guard limit > 0 else { throw ValidationError("--limit is at least 1.") }
+    guard history || before == nil else { throw ValidationError("--before goes with --history.") }
+    guard !history || cursor == nil else { throw ValidationError("--cursor does not go with --history.") }
   }
 
   func run() async throws {
     try await Session.with(database) { session in
+      if history { return try await showHistory(session) }
       do {
         try show(try await page(session))
       } catch let error as RemoteError where error.errorClass == .unreachable && cursor == nil {
         if session.address != nil { Standard.note("\(error.message) What is pending here:") }
         try showPending(session)
       }
+    }
+  }
+
+  private func showHistory(_ session: Session) async throws {
+    try session.requireServer()
+    let scope = container.map { PullScope(container: $0, includesChildren: true) } ?? .space
+    let page = try await session.store.history(of: scope, before: before, limit: limit)
+    try output.print {
+      var table = TextTable(["position", "when", "who", "what", "type", "id", "fields"])
+      for entry in page.entries {
+        var fields = entry.fields.joined(separator: ", ")
+        if let from = entry.movedFrom {
+          fields += (fields.isEmpty ? "" : "; ") + "from \(from) to \(entry.container)"
+        }
+        table.add([
+          "\(entry.position)", Timestamp(milliseconds: entry.time).rfc3339, entry.principal ?? "-",
+          entry.kind.rawValue, entry.record.type, entry.record.id, fields,
+        ])
+      }
+      let more = page.next.map { "\nGo on with --before \($0)" } ?? ""
+      return table.text(empty: "No changes are remembered.") + more
+    } json: {
+      page.writeMembers(to: &$0)
     }
   }
 

@@ -87,6 +87,20 @@ private struct NamedRemote: RemoteStorage {
     do { return try await remote.digest(scope) } catch { throw named(error) }
   }
 
+  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    do { return try await remote.digest(scope, parts: parts) } catch { throw named(error) }
+  }
+
+  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+    do { return try await remote.stamps(scope, parts: parts, in: chosen) } catch { throw named(error) }
+  }
+
+  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    do { return try await remote.history(query) } catch { throw named(error) }
+  }
+
+  var givesHints: Bool { remote.givesHints }
+
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 
   var blobs: (any BlobRemote)? { remote.blobs }

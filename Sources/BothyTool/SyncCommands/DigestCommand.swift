@@ -9,10 +9,12 @@ struct DigestCommand: AsyncParsableCommand {
     abstract: "Prints a digest of the records: equal digests mean equal content.",
     discussion: """
       Of what is here, pending changes included; --remote asks the server for its
-      own instead.
+      own instead; --repair compares both, brings back what differs and keeps what is
+      pending.
 
       Example:  bothy digest notes.bothy --container Note
                 bothy digest notes.bothy --remote
+                bothy digest notes.bothy --repair
       """)
 
   @OptionGroup var database: DatabaseOptions
@@ -22,10 +24,16 @@ struct DigestCommand: AsyncParsableCommand {
       "A container with those below it; may be repeated. By default everything.", valueName: "path"))
   var container: [String] = []
   @Flag(help: "The server's digest.") var remote = false
+  @Flag(help: "Compare with the server, and bring back what differs.") var repair = false
   @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard !(remote && repair) else { throw ValidationError("Give --remote or --repair, not both.") }
+  }
 
   func run() async throws {
     try await Session.with(database) { session in
+      if repair { return try await repair(session) }
       if remote { try session.requireServer() }
       let scopes =
         container.isEmpty ? [.space] : container.map { PullScope(container: $0, includesChildren: true) }
@@ -46,6 +54,38 @@ struct DigestCommand: AsyncParsableCommand {
           writer.member("count", digest.count)
         }
       }
+    }
+  }
+
+  /// Ends with status 1 when something still differs.
+  private func repair(_ session: Session) async throws {
+    try session.requireServer()
+    var reports: [RepairReport] = []
+    if container.isEmpty { reports = try await session.store.repair() }
+    for path in container {
+      reports += try await session.store.repair(PullScope(container: path, includesChildren: true))
+    }
+    let found = reports
+    try output.print {
+      var table = TextTable(["container", "equal", "repaired", "pending"])
+      for report in found {
+        let name = report.scope.container.isEmpty ? "(everything)" : report.scope.container
+        table.add([name, report.isEqual ? "yes" : "no", "\(report.repaired.count)", "\(report.kept.count)"])
+      }
+      return table.text(empty: "Nothing of it is followed.")
+    } json: { writer in
+      writer.member("repaired", found.reduce(0) { $0 + $1.repaired.count })
+      writer.list("containers", found) { writer, report in
+        writer.member("container", report.scope.container)
+        writer.member("equal", report.isEqual)
+        writer.member("repaired", report.repaired.count)
+        writer.member("kept", report.kept.count)
+        writer.member("requests", report.requests)
+        writer.list("records", report.repaired) { writer, id in writer.members(id) }
+      }
+    }
+    guard found.allSatisfy(\.isEqual) else {
+      throw ToolError("Something still differs. Others may be writing just now: try again.")
     }
   }
 

@@ -45,7 +45,7 @@ struct SyncCommand: AsyncParsableCommand {
     guard watch else { return }
     if let scope { configuration.scope = scope }
     if let container {
-      configuration.pullScopes = [PullScope(container: container, includesChildren: true)]
+      configuration.runScopes = [PullScope(container: container, includesChildren: true)]
     }
     configuration.triggers = .default
   }

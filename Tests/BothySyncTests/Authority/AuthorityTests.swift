@@ -113,16 +113,16 @@ struct AuthorityTests {
   @Test("A cursor of another epoch, below the floor, of another principal or scope starts over")
   func resets() async throws {
     let (authority, ledger) = try authority()
-    _ = try await authority.sync(space: "s", principal: ann, push([insert("T1"), insert("T2")]))
-    func cursor(limit: Int = 1000) async throws -> String {
-      try #require(try await authority.sync(space: "s", principal: ann, pull(nil, limit: limit)).pages.first)
-        .cursor
+    _ = try await authority.sync(space: "s", principal: ann, push([insert("T1")]))
+    func cursor() async throws -> String {
+      try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
     }
     func isReset(_ cursor: String, _ principal: Principal, _ scope: PullScope = .space) async throws -> Bool?
     {
       try await authority.sync(space: "s", principal: principal, pull(cursor, scope)).pages.first?.reset
     }
-    let old = try await cursor(limit: 1)
+    let old = try await cursor()
+    _ = try await authority.sync(space: "s", principal: ann, push([insert("T2")]))
     let new = try await cursor()
     #expect(try await isReset(new, ann) == false)
     #expect(try await isReset(new, Principal("bob")) == true)
@@ -132,6 +132,24 @@ struct AuthorityTests {
     #expect(try await isReset(new, ann) == false)
     try await ledger.startEpoch(space: "s")
     #expect(try await isReset(new, ann) == true)
+  }
+
+  @Test("A snapshot in pages goes on below the floor, unless deletions since it began are forgotten")
+  func snapshotBelowFloor() async throws {
+    let (authority, ledger) = try authority()
+    _ = try await authority.sync(space: "s", principal: ann, push((1...6).map { insert("T\($0)") }))
+    try await ledger.compact(space: "s", upTo: 6)
+    func page(_ cursor: String?) async throws -> SyncResponse.Page {
+      try #require(try await authority.sync(space: "s", principal: ann, pull(cursor, limit: 2)).pages.first)
+    }
+    let first = try await page(nil)
+    #expect(first.reset && first.more)
+    let second = try await page(first.cursor)
+    #expect(!second.reset && second.changes.map(\.id.id) == ["T3", "T4"])
+    _ = try await authority.sync(
+      space: "s", principal: ann, push([Operation(id: "d", kind: .delete, record: .note("T1"), base: "1")]))
+    try await ledger.compact(space: "s", upTo: 7)
+    #expect(try await page(second.cursor).reset)
   }
 
   @Test("A device is not told its own changes of the same request, and is told them by a snapshot")

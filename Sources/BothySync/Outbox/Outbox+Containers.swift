@@ -1,0 +1,49 @@
+import BothyStore
+
+/// Pending work by container.
+extension Outbox {
+  /// The container that the record of an entry is in here; of one deleted here, where the server has it.
+  static func container(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> String {
+    let type = entry.record.type
+    guard entry.kind != .delete, let table = transaction.catalog.tableIfKnown(type),
+      let row = try transaction.row(table, id: entry.record.id)
+    else { return entry.container ?? type }
+    return row.container ?? type
+  }
+
+  /// The containers in which anything is to be sent, by name: neither drafts nor what waits for a decision. Exact:
+  /// one look at each entry. A record that was moved counts in the container that it is in here.
+  static func containersToSend(in transaction: ReadTransaction) throws -> [String] {
+    var found: Set<String> = []
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let select = try PreparedStatement(
+        """
+        SELECT DISTINCT CASE kind WHEN 2 THEN coalesce(entry.container, ?1) ELSE coalesce(row._container, ?1) END
+        FROM bothy_outbox AS entry LEFT JOIN \(table.name) AS row ON row._id = entry.id
+        WHERE entry.type = ?1 AND entry.state = 0
+        """, in: transaction.database)
+      select.bind(table.schema.name, at: 1)
+      defer { select.reset() }
+      while try select.step() { if let name = select.text(at: 0) { found.insert(name) } }
+    }
+    return found.sorted()
+  }
+
+  /// The entries of a scope in the order they are sent in: new records after what they refer to, then changes, then
+  /// deletions before what they refer to (rule R11).
+  static func entries(
+    in scope: PullScope, includingQuarantined: Bool, in transaction: ReadTransaction
+  ) throws -> [OutboxEntry] {
+    let order = transaction.catalog.tablesByReference.map(\.schema.name)
+    let rank = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+    func key(_ entry: OutboxEntry) -> (Int64, Int, String) {
+      let place = rank[entry.record.type] ?? order.count
+      return (entry.kind.number, entry.kind == .delete ? -place : place, entry.record.id)
+    }
+    return try entries(in: transaction).filter { entry in
+      guard includingQuarantined || entry.state != .quarantined else { return false }
+      return try scope == .space || scope.contains(container(of: entry, in: transaction))
+    }
+    .sorted { key($0) < key($1) }
+  }
+}

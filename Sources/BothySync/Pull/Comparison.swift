@@ -1,0 +1,166 @@
+public import BothyStore
+
+/// Compares one scope with the server and brings back what differs: the parts that differ are found by their digests,
+/// the records in them by their hashes, and only those that differ are fetched.
+///
+/// Runs while no sync does, just after a pull. The server's side counts for clean records; one with pending work keeps
+/// it, and what the server has is noted beside it.
+struct Comparison: Sendable {
+  let store: Store
+  let remote: any RemoteStorage
+  let scope: PullScope
+  /// The server's position that was pulled to, where it is known: at another one nothing is compared.
+  var position: Int64?
+
+  private static let parts = 256
+  private static let fetchLimit = 500
+
+  /// What differs: the ids to fetch, and those that the server has not.
+  private struct Difference: Sendable {
+    var wanted: [RecordID] = []
+    var extra: [RecordID] = []
+    /// The versions here.
+    var versions: [RecordID: String] = [:]
+  }
+
+  /// Throws `RemoteError`, `StoreError`.
+  func repair() async throws -> RepairReport {
+    let theirs = try await remote.digest(scope, parts: Self.parts)
+    var report = RepairReport(scope: scope, requests: 1)
+    if let here = position, let there = theirs.position, here != there {
+      report.isBehind = true
+      return report
+    }
+    let ours = try await digest()
+    report.isEqual = theirs.digest == ours.digest && theirs.count == ours.count
+    if report.isEqual { return report }
+    guard let difference = try await difference(theirs, ours, &report) else {
+      try await store.write(origin: .remote) { [scope] in try PullState.reset(scope, in: $0) }
+      report.needsPull = true
+      return report
+    }
+    var fetched: [ServerRecord] = []
+    for (type, ids) in Dictionary(grouping: difference.wanted, by: \.type).sorted(by: { $0.key < $1.key }) {
+      for start in stride(from: 0, to: ids.count, by: Self.fetchLimit) {
+        let chunk = ids[start..<min(start + Self.fetchLimit, ids.count)].map { FieldValue.text($0.id) }
+        var query = RecordQuery(type, where: .oneOf(field: "id", chunk))
+        query.limit = Self.fetchLimit
+        fetched += try await remote.query(query)
+        report.requests += 1
+      }
+    }
+    let records = fetched
+    let done = try await store.write(origin: .remote) { try bring(records, difference, in: $0) }
+    report.repaired = done.repaired
+    report.kept = done.kept
+    let after = try await digest()
+    report.isEqual = theirs.digest == after.digest && theirs.count == after.count
+    return report
+  }
+
+  private func digest() async throws -> ScopeDigest {
+    try await store.read { [scope] in try ServerView.digest(scope, parts: Self.parts, in: $0) }
+  }
+
+  /// Nil when the remote cannot tell, or when so much differs that pulling everything is the shorter way.
+  private func difference(
+    _ theirs: ScopeDigest, _ ours: ScopeDigest, _ report: inout RepairReport
+  ) async throws -> Difference? {
+    guard theirs.parts.count == ours.parts.count else { return nil }
+    let chosen = ours.parts.indices.filter { ours.parts[$0] != theirs.parts[$0] }
+    guard chosen.count * 2 <= Self.parts || theirs.count <= 1000 else { return nil }
+    guard let there = try await remote.stamps(scope, parts: Self.parts, in: chosen) else { return nil }
+    report.requests += 1
+    report.compared = there.count
+    let here = try await store.read { [scope] in
+      try ServerView.stamps(scope, parts: Self.parts, in: Set(chosen), $0)
+    }
+    var difference = Difference(versions: here.mapValues(\.version))
+    difference.wanted = there.filter { here[$0.id]?.hash != $0.hash }.map(\.id)
+    let known = Set(there.map(\.id))
+    difference.extra = here.keys.filter { !known.contains($0) }
+    return difference
+  }
+
+  private func bring(
+    _ records: [ServerRecord], _ difference: Difference, in transaction: WriteTransaction
+  ) throws -> (repaired: [RecordID], kept: [RecordID]) {
+    var repaired: [RecordID] = []
+    var kept: [RecordID] = []
+    for record in records {
+      if let entry = try Outbox.entry(record.id, in: transaction) {
+        try keep(entry, record, in: transaction)
+        kept.append(record.id)
+      } else if try isAsCompared(record.id, difference, in: transaction) {
+        guard let table = transaction.catalog.tableIfKnown(record.id.type) else {
+          try UnknownTypes.keep(record, in: transaction)
+          repaired.append(record.id)
+          continue
+        }
+        guard table.schema.isSynced else { continue }
+        try Outbox.apply(record, in: transaction)
+        repaired.append(record.id)
+      }
+    }
+    for id in difference.extra {
+      if try Outbox.mark(id, in: transaction) != nil {
+        kept.append(id)
+      } else if try isAsCompared(id, difference, in: transaction) {
+        if let table = transaction.catalog.tableIfKnown(id.type) {
+          try transaction.evict(table, id: id.id)
+        } else {
+          try UnknownTypes.remove(id, in: transaction)
+        }
+        repaired.append(id)
+      }
+    }
+    return (repaired, kept)
+  }
+
+  /// A record with pending work stays. Where the server has what the work was made against in other content, the work
+  /// is laid on that; where it has another version, the next sync settles both.
+  private func keep(_ entry: OutboxEntry, _ record: ServerRecord, in transaction: WriteTransaction) throws {
+    guard let base = entry.base, base.version == record.version, entry.operationID == nil else {
+      return try Outbox.keep(shadow: record, in: transaction)
+    }
+    guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return }
+    if entry.kind != .delete, let row = try transaction.row(table, id: record.id.id) {
+      var members = try record.fields.members()
+      for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: base) {
+        members[name] = value.isNull ? nil : value
+      }
+      var repaired = false
+      let new = try table.row(
+        FieldsDocument(members), container: row.container ?? record.id.type, version: record.version,
+        repaired: &repaired)
+      try transaction.replace(table, id: record.id.id, new)
+    }
+    try Outbox.reopen(record.id, base: OutboxEntry.Base(record), kind: entry.kind, in: transaction)
+  }
+
+  /// Whether nothing newer came for the record since it was compared.
+  private func isAsCompared(
+    _ id: RecordID, _ difference: Difference, in transaction: ReadTransaction
+  ) throws -> Bool {
+    guard let table = transaction.catalog.tableIfKnown(id.type) else { return true }
+    return try transaction.row(table, id: id.id)?.version == difference.versions[id]
+  }
+}
+
+/// What a comparison with the server found and did.
+public struct RepairReport: Sendable, Hashable {
+  public var scope: PullScope
+  /// Whether what is here, pending changes left out, is what the server has.
+  public var isEqual = false
+  /// Records that were brought to what the server has, or removed because it has none.
+  public var repaired: [RecordID] = []
+  /// Records that differ and have pending work: they stay, and the next sync settles them.
+  public var kept: [RecordID] = []
+  /// How many records were compared one by one.
+  public var compared = 0
+  public var requests = 0
+  /// Whether the server changed since the pull.
+  var isBehind = false
+  /// Whether the next pull brings the scope as a whole.
+  var needsPull = false
+}

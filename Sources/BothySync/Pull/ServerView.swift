@@ -1,0 +1,60 @@
+import BothyStore
+
+/// The records of a scope as the server last told of them: pending changes left out, what pulls have told beside them
+/// counted in. Equal to what the server has, if nothing changed there since.
+enum ServerView {
+  struct Entry {
+    var id: RecordID
+    var version: String
+    var fields: [UInt8]
+  }
+
+  /// Reads every row; memory grows with what is pending only.
+  static func forEach(
+    in scope: PullScope, _ transaction: ReadTransaction, _ body: (Entry) throws -> Void
+  ) throws {
+    let pending = try Outbox.entries(in: transaction)
+    let dirty = Set(pending.map(\.record))
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let select = try PreparedStatement(table.selectSQL, in: transaction.database)
+      defer { select.reset() }
+      while try select.step() {
+        let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
+        if !dirty.isEmpty && dirty.contains(id) { continue }
+        let row = try StoredRow(from: select, table)
+        guard let version = row.version, scope.contains(row.container ?? id.type) else { continue }
+        try body(Entry(id: id, version: version, fields: table.document(row).bytes))
+      }
+    }
+    for entry in pending where !entry.isLeaving {
+      if let shadow = entry.shadow {
+        guard !shadow.isDeleted && scope.contains(shadow.container) else { continue }
+        try body(Entry(id: entry.record, version: shadow.version, fields: shadow.fields.bytes))
+      } else if let base = entry.base, scope.contains(entry.container ?? entry.record.type) {
+        try body(Entry(id: entry.record, version: base.version, fields: base.fields.bytes))
+      }
+    }
+    try UnknownTypes.forEach(in: transaction) { record in
+      guard scope.contains(record.container) else { return }
+      try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
+    }
+  }
+
+  static func digest(_ scope: PullScope, parts: Int, in transaction: ReadTransaction) throws -> ScopeDigest {
+    var sum = DigestSum(parts: parts)
+    try forEach(in: scope, transaction) { sum.add($0.id, fields: $0.fields) }
+    return sum.digest(of: scope)
+  }
+
+  static func stamps(
+    _ scope: PullScope, parts: Int, in chosen: Set<Int>, _ transaction: ReadTransaction
+  ) throws -> [RecordID: RecordStamp] {
+    var stamps: [RecordID: RecordStamp] = [:]
+    try forEach(in: scope, transaction) { entry in
+      guard chosen.contains(entry.id.part(of: parts)) else { return }
+      let hash = DigestSum.hash(entry.id, fields: entry.fields)
+      stamps[entry.id] = RecordStamp(id: entry.id, version: entry.version, hash: hash)
+    }
+    return stamps
+  }
+}

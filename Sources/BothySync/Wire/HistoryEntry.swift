@@ -1,0 +1,148 @@
+public import BothyStore
+
+/// One change of one record as the server remembers it: who made it, when, of what.
+public struct HistoryEntry: Sendable, Hashable {
+  public var position: Int64
+  public var kind: Operation.Kind
+  public var record: RecordID
+  /// Where the record was after the change.
+  public var container: String
+  /// Where it was before, if it was moved.
+  public var movedFrom: String?
+  /// Who made it; nil for somebody who gave no token.
+  public var principal: String?
+  /// When the server made it, by its clock, in milliseconds since 1970.
+  public var time: Int64
+  /// The fields that were set or cleared, by name.
+  public var fields: [String]
+
+  public init(
+    position: Int64, kind: Operation.Kind, record: RecordID, container: String, movedFrom: String? = nil,
+    principal: String? = nil, time: Int64, fields: [String] = []
+  ) {
+    self.position = position
+    self.kind = kind
+    self.record = record
+    self.container = container
+    self.movedFrom = movedFrom
+    self.principal = principal
+    self.time = time
+    self.fields = fields
+  }
+}
+
+/// A page of changes, newest first.
+public struct ChangeHistory: Sendable, Hashable {
+  public var entries: [HistoryEntry]
+  /// Ask for what is before this position for the next page; nil when there is no more.
+  public var next: Int64?
+
+  public init(entries: [HistoryEntry] = [], next: Int64? = nil) {
+    self.entries = entries
+    self.next = next
+  }
+}
+
+/// Which changes are asked for.
+public struct HistoryQuery: Sendable, Hashable {
+  public var scope: PullScope
+  /// Only changes of this record.
+  public var record: RecordID?
+  /// Only changes before this position.
+  public var before: Int64?
+  /// The most entries in one answer.
+  public var limit: Int
+
+  public init(scope: PullScope = .space, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100) {
+    self.scope = scope
+    self.record = record
+    self.before = before
+    self.limit = limit
+  }
+}
+
+extension HistoryEntry {
+  /// Writes `{"position","kind","type","id","container","movedFrom"?,"principal"?,"time","fields"}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+  }
+
+  public func writeMembers(to writer: inout JSONWriter) {
+    writer.key("position")
+    writer.value(position)
+    writer.key("kind")
+    writer.value(kind.rawValue)
+    writer.key("type")
+    writer.value(record.type)
+    writer.key("id")
+    writer.value(record.id)
+    writer.key("container")
+    writer.value(container)
+    if let movedFrom {
+      writer.key("movedFrom")
+      writer.value(movedFrom)
+    }
+    if let principal {
+      writer.key("principal")
+      writer.value(principal)
+    }
+    writer.key("time")
+    writer.value(time)
+    writer.key("fields")
+    writer.beginArray()
+    for field in fields { writer.value(field) }
+    writer.endArray()
+  }
+
+  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  public init(from reader: inout JSONReader) throws {
+    var entry = HistoryEntry(
+      position: 0, kind: .update, record: RecordID(type: "", id: ""), container: "", time: 0)
+    try reader.object { name, reader in
+      switch name {
+      case "position": entry.position = try reader.int()
+      case "kind": entry.kind = Operation.Kind(rawValue: try reader.string()) ?? .update
+      case "type": entry.record.type = try reader.string()
+      case "id": entry.record.id = try reader.string()
+      case "container": entry.container = try reader.string()
+      case "movedFrom": entry.movedFrom = try reader.nextIsNull() ? nil : reader.string()
+      case "principal": entry.principal = try reader.nextIsNull() ? nil : reader.string()
+      case "time": entry.time = try reader.int()
+      case "fields": try reader.array { entry.fields.append(try $0.string()) }
+      default: try reader.skip()
+      }
+    }
+    self = entry
+  }
+}
+
+extension ChangeHistory {
+  /// Writes the members `changes` and `next`? into the object that is open.
+  public func writeMembers(to writer: inout JSONWriter) {
+    writer.key("changes")
+    writer.beginArray()
+    for entry in entries { entry.write(to: &writer) }
+    writer.endArray()
+    if let next {
+      writer.key("next")
+      writer.value(next)
+    }
+  }
+
+  /// Parses an object with those members. Throws `JSONError`.
+  public init(decoding bytes: some ContiguousBytesSource) throws {
+    var history = ChangeHistory()
+    try JSONReader.read(bytes) { reader in
+      try reader.object { name, reader in
+        switch name {
+        case "changes": try reader.array { history.entries.append(try HistoryEntry(from: &$0)) }
+        case "next": history.next = try reader.nextIsNull() ? nil : reader.int()
+        default: try reader.skip()
+        }
+      }
+    }
+    self = history
+  }
+}

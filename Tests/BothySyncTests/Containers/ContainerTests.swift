@@ -1,0 +1,121 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Paths as containers: what is pulled, what waits, what is compared of one and those below it.
+@Suite("Containers")
+struct ContainerTests {
+  private let scope = PullScope(container: "trips/oslo", includesChildren: true)
+
+  /// Both devices hold a tree of notes; each id is its container.
+  private func tree() async throws -> Pair {
+    let pair = try Pair()
+    try pair.b.change { transaction in
+      for path in ["trips/oslo", "trips/oslo/day1", "trips/oslo2", "trips/rome", "Note"] {
+        try transaction.insert(Note(id: path, "n"), in: path)
+      }
+    }
+    await pair.b.store.sync()
+    return pair
+  }
+
+  /// Promises: N-7, R12
+  @Test("Pull, fetch, count and digest of a container take those below it with them and nothing else")
+  func recursion() async throws {
+    let pair = try await tree()
+    let store = pair.a.store
+    await store.sync(.pull, container: "trips/oslo")
+    #expect(try pair.a.noteIDs() == ["trips/oslo", "trips/oslo/day1"])
+    #expect(try store.digest(scope) == store.digest(.space).renamed(scope))
+    #expect(try await store.remoteDigest(scope).digest == store.digest(scope).digest)
+    await pair.b.store.sync()
+    let query = RecordQuery("Note", container: "trips/oslo", includesChildren: true)
+    for policy in [FetchPolicy.networkOnly, .cacheOnly, .syncThenCache] {
+      let found = try await store.fetch(query, options: RequestOptions(fetchPolicy: policy))
+      #expect(found.values.map(\.id).sorted() == ["trips/oslo", "trips/oslo/day1"], "\(policy)")
+    }
+    #expect(try await store.count(query, options: RequestOptions(fetchPolicy: .networkOnly)) == 2)
+  }
+
+  /// Promises: N-19, N-20, R12
+  @Test("The containers that need a sync are exactly those in which something is to be sent")
+  func needingSync() async throws {
+    let pair = try await tree()
+    let store = pair.b.store
+    #expect(try store.containersNeedingSync().isEmpty)
+    try pair.b.retitle("trips/oslo/day1", "edited")
+    try pair.b.remove("trips/rome")
+    try pair.b.change { try $0.insert(Note(id: "new", "n"), in: "trips/paris") }
+    try await store.save(Note(id: "draft", "d"), in: "drafts", options: RequestOptions(isDraft: true))
+    try pair.b.change { _ = try $0.move(.note("Note"), to: "trips/bonn") }
+    #expect(
+      try store.containersNeedingSync() == ["trips/bonn", "trips/oslo/day1", "trips/paris", "trips/rome"])
+    try pair.b.restart()
+    #expect(try pair.b.store.containersNeedingSync().count == 4)
+    #expect(try pair.b.store.pending(in: "trips/oslo").map(\.record.id) == ["trips/oslo/day1"])
+    #expect(try pair.b.store.pending(in: "trips").map(\.kind) == [.insert, .update, .update, .delete])
+    await pair.b.store.sync()
+    #expect(try pair.b.store.containersNeedingSync().isEmpty)
+  }
+
+  @Test("With an age, followed containers that were not pulled since need a sync too")
+  func staleContainers() async throws {
+    let pair = try await tree()
+    try pair.a.restart(configuration: .following([scope]))
+    #expect(try pair.a.store.containersNeedingSync(notPulledFor: .seconds(60)) == ["trips/oslo"])
+    await pair.a.store.sync()
+    #expect(try pair.a.store.containersNeedingSync(notPulledFor: .seconds(60)).isEmpty)
+    pair.world.time.advance(by: 60_001)
+    #expect(try pair.a.store.containersNeedingSync(notPulledFor: .seconds(60)) == ["trips/oslo"])
+    #expect(try pair.a.store.containersNeedingSync().isEmpty)
+  }
+
+  /// Promises: S-73, R14
+  @Test("A container is being synced from the start of its sync until before the report comes")
+  func isSyncing() async throws {
+    let pair = try await tree()
+    let store = pair.a.store
+    var states = store.isSyncing("trips/oslo/day1").makeAsyncIterator()
+    #expect(await states.next() == false)
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let sync = Task {
+      _ = await store.sync(.pull, container: "trips/oslo")
+      return store.status.isSyncing("trips/oslo/day1")
+    }
+    await latch.reached()
+    #expect(await states.next() == true)
+    #expect(store.status.isSyncing("trips") && !store.status.isSyncing("trips/rome"))
+    latch.open()
+    #expect(await sync.value == false)
+    #expect(await states.next() == false)
+  }
+
+  /// Promises: C-13, R13
+  @Test("Whoever syncs a container while it is synced joins; another container waits its turn")
+  func joined() async throws {
+    let pair = try await tree()
+    let store = pair.a.store
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let first = Task { await store.sync(.pull, container: "trips/oslo") }
+    await latch.reached()
+    let second = Task { await store.sync(.pull, container: "trips/oslo") }
+    let third = Task { await store.sync(.pull, container: "trips/rome") }
+    try await until { store.joinedCount == 1 }
+    latch.open()
+    let reports = [await first.value, await second.value]
+    #expect(reports[0] == reports[1] && reports[0].pulled == 2)
+    #expect(await third.value.pulled == 1)
+    #expect(pair.a.remote.requests.count == 2)
+  }
+}
+
+extension ScopeDigest {
+  fileprivate func renamed(_ scope: PullScope) -> ScopeDigest {
+    var digest = self
+    digest.scope = scope
+    return digest
+  }
+}

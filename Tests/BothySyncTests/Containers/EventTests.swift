@@ -1,0 +1,63 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What is told of each commit: which record, what became of it, by whom.
+@Suite("Events")
+struct EventTests {
+  private func event(_ id: String, _ kind: RecordEvent.Kind, by source: RecordEvent.Source) -> RecordEvent {
+    RecordEvent(.note(id), kind, by: source)
+  }
+
+  /// Promises: N-60
+  @Test("Writes of the app, changes of others and what a sync decided are told apart")
+  func sources() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"])
+    var events = pair.a.store.store.events.makeAsyncIterator()
+    try pair.a.change { transaction in
+      try transaction.insert(Note(id: "N", "new"))
+      _ = try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
+      _ = try transaction.delete(Note.self, id: "T2")
+      try transaction.insert(Note(id: "gone", "n"))
+      _ = try transaction.delete(Note.self, id: "gone")
+    }
+    #expect(
+      await events.next() == [
+        event("N", .inserted, by: .local), event("T1", .updated, by: .local),
+        event("T2", .removed, by: .local),
+      ])
+    try pair.b.retitle("T1", "theirs")
+    try pair.b.insert("B", "theirs")
+    try pair.b.remove("T3")
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    let told = try #require(await events.next())
+    // The server's side of T1 won a conflict; the others are news.
+    #expect(
+      Set(told) == [
+        event("T1", .updated, by: .sync), event("B", .inserted, by: .remote),
+        event("T3", .removed, by: .remote),
+      ])
+    #expect(told.count == 3)
+  }
+
+  /// Promises: N-60
+  @Test("A transaction that is rolled back tells nothing, and the stream ends with the store")
+  func rollback() async throws {
+    struct Broken: Error {}
+    let pair = try await Pair.sharing()
+    let store = pair.a.store.store
+    var events = store.events.makeAsyncIterator()
+    #expect(throws: Broken.self) {
+      try pair.a.change { transaction in
+        try transaction.insert(Note(id: "N", "new"))
+        throw Broken()
+      }
+    }
+    try pair.a.insert("M", "new")
+    #expect(await events.next() == [event("M", .inserted, by: .local)])
+    try store.close()
+    #expect(await events.next() == nil)
+  }
+}

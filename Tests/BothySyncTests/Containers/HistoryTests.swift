@@ -1,0 +1,99 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Who changed what and when, as the server remembers it.
+@Suite("Change history")
+struct HistoryTests {
+  private func world(_ rules: AuthorityRules = AuthorityRules()) throws -> (
+    SimulatedWorld, ann: SimulatedDevice, bob: SimulatedDevice
+  ) {
+    let world = try SimulatedWorld(rules: rules)
+    let ann = try world.addDevice("ann", schema: .notes, principal: Principal("ann"))
+    let bob = try world.addDevice("bob", schema: .notes, principal: Principal("bob"))
+    return (world, ann, bob)
+  }
+
+  /// Promises: N-7
+  @Test("It says who made which change of which fields and when, for a container and those below it")
+  func entries() async throws {
+    let (world, ann, bob) = try world()
+    let start = world.time.now
+    try ann.change { try $0.insert(Note(id: "T1", "a", note: "n"), in: "trips/oslo/day1") }
+    try ann.change { try $0.insert(Note(id: "X", "x"), in: "other") }
+    await ann.store.sync()
+    await bob.store.sync()
+    world.time.advance(by: 1000)
+    try bob.edit("T1") {
+      $0.title = "b"
+      $0.note = nil
+    }
+    await bob.store.sync()
+    world.time.advance(by: 1000)
+    try await bob.store.move(.note("T1"), to: "trips/rome")
+    await bob.store.sync()
+    await ann.store.sync()
+    try ann.remove("T1")
+    await ann.store.sync()
+    let all = try await ann.store.history(of: .note("T1"))
+    #expect(all.entries.map(\.kind) == [.delete, .update, .update, .insert])
+    #expect(all.entries.map(\.principal) == ["ann", "bob", "bob", "ann"])
+    #expect(all.entries.map { $0.time - start } == [2000, 2000, 1000, 0])
+    #expect(all.entries.map(\.fields) == [[], [], ["note", "title"], ["note", "score", "title"]])
+    #expect(all.entries[1].movedFrom == "trips/oslo/day1" && all.entries[1].container == "trips/rome")
+    #expect(all.next == nil)
+    let oslo = PullScope(container: "trips/oslo", includesChildren: true)
+    #expect(try await bob.store.history(of: oslo).entries.map(\.kind) == [.update, .insert])
+    let trips = PullScope(container: "trips", includesChildren: true)
+    #expect(try await bob.store.history(of: trips).entries == all.entries)
+    #expect(try await bob.store.history().entries.count == 5)
+  }
+
+  @Test("It comes in pages, newest first")
+  func pages() async throws {
+    let (world, ann, _) = try world()
+    defer { withExtendedLifetime(world) {} }
+    for number in 0..<7 { try ann.insert("T\(number)", "n") }
+    await ann.store.sync()
+    var ids: [String] = []
+    var before: Int64?
+    repeat {
+      let page = try await ann.store.history(before: before, limit: 3)
+      #expect(page.entries.count <= 3)
+      ids += page.entries.map(\.record.id)
+      before = page.next
+    } while before != nil
+    #expect(ids == (0..<7).reversed().map { "T\($0)" })
+  }
+
+  @Test("Nobody is told of changes of what may not be seen")
+  func visibility() async throws {
+    var type = Note.schema
+    type.permissions = Permissions(read: .owner)
+    let (world, ann, bob) = try world(AuthorityRules(schema: Schema(types: [type])))
+    defer { withExtendedLifetime(world) {} }
+    try ann.insert("T1", "secret")
+    await ann.store.sync()
+    #expect(try await ann.store.history().entries.count == 1)
+    #expect(try await bob.store.history().entries.isEmpty)
+    try ann.remove("T1")
+    await ann.store.sync()
+    #expect(try await bob.store.history().entries.isEmpty)
+  }
+
+  @Test("At least so many changes are kept, and not many more", arguments: [0, 100])
+  func bound(limit: Int) async throws {
+    var rules = AuthorityRules()
+    rules.historyLimit = limit
+    let (world, ann, _) = try world(rules)
+    for round in 0..<8 {
+      try ann.change { transaction in
+        for number in 0..<100 { try transaction.insert(Note(id: "T\(round)-\(number)", "n")) }
+      }
+      await ann.store.sync()
+    }
+    let kept = try await world.ledger.read(space: "test") { try $0.history(HistoryQuery(limit: 1000)).count }
+    #expect(limit == 0 ? kept == 0 : (limit...limit + 256).contains(kept))
+  }
+}

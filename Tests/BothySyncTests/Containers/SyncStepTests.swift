@@ -1,0 +1,116 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What one sync of a container moves, and what it does when a part of it fails.
+@Suite("The steps of a sync")
+struct SyncStepTests {
+  /// Promises: C-8, N-44
+  @Test("A sync pushes, pulls or does both, as it is asked to")
+  func directions() async throws {
+    for scope in SyncScope.allCases {
+      let pair = try await Pair.sharing()
+      try pair.b.retitle("theirs")
+      await pair.b.store.sync()
+      try pair.a.insert("mine", "mine")
+      let report = await pair.a.store.sync(scope)
+      #expect(report.pushed == (scope == .pull ? 0 : 1), "\(scope)")
+      #expect(try pair.a.title() == (scope == .push ? "start" : "theirs"), "\(scope)")
+      #expect(try pair.a.isPending("mine") == (scope == .pull), "\(scope)")
+    }
+  }
+
+  /// Promises: N-21, N-22
+  @Test("All pages of a pull come in one commit: changed, new and deleted records together")
+  func oneCommit() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"]) { $0.pageSize = 1 }
+    var events = pair.a.store.store.events.makeAsyncIterator()
+    try pair.b.retitle("theirs")
+    try pair.b.remove("T2")
+    try pair.b.insert("T4", "new")
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    #expect(pair.a.remote.requests.count > 2)
+    let kinds = try #require(await events.next())
+    #expect(Set(kinds.map { "\($0.record.id) \($0.kind)" }) == ["T1 updated", "T2 removed", "T4 inserted"])
+  }
+
+  /// Promises: N-22, R15
+  @Test(
+    "A pull that is no complete snapshot removes nothing that it does not mention; a complete one does, except what is pending"
+  )
+  func completeness() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    await pair.a.store.sync(.pull)
+    #expect(try pair.a.noteIDs() == ["T1", "T2"])
+    try pair.a.retitle("T2", "mine")
+    try pair.b.remove("T1")
+    try pair.b.remove("T2")
+    await pair.b.store.sync()
+    try await pair.world.ledger.compact(space: "test", upTo: 1000)
+    try pair.a.store.resetValidator(of: "Note")
+    await pair.a.store.sync(.pull)
+    #expect(try pair.a.noteIDs() == ["T2"])
+    #expect(try pair.a.isPending("T2"))
+  }
+
+  /// Promises: N-43
+  @Test(
+    "When the server answers with an error nothing is merged or removed, the validator stays, and the report says why"
+  )
+  func errors() async throws {
+    for status in [403, 404, 410, 500] {
+      let pair = try await Pair.sharing(["T1", "T2"])
+      try pair.b.retitle("theirs")
+      await pair.b.store.sync()
+      let validator = try pair.a.store.validator(for: "Note")
+      pair.a.remote.setScript { .status(status, retryAfter: nil) }
+      try pair.a.insert("mine", "mine")
+      #expect(await pair.a.store.sync().skipped != nil)
+      #expect(try pair.a.noteIDs() == ["T1", "T2", "mine"])
+      #expect(try pair.a.store.validator(for: "Note") == validator)
+      pair.a.remote.setScript { .none }
+      #expect(try await pair.isEven())
+    }
+  }
+
+  /// Promises: N-45
+  @Test("What the server made of a new record takes the place of what was sent, and is clean")
+  func replaced() async throws {
+    var type = Note.schema
+    for index in type.fields.indices where type.fields[index].name == "note" {
+      type.fields[index].defaultValue = .text("filled in")
+    }
+    let pair = try Pair(rules: AuthorityRules(schema: Schema(types: [type])))
+    try pair.a.insert("T1", "mine")
+    await pair.a.store.sync()
+    #expect(try pair.a.note()?.note == "filled in")
+    #expect(try pair.a.record("Note", "T1")?.version != nil)
+    #expect(try !pair.a.isPending())
+    try pair.a.retitle("again")
+    await pair.a.store.sync()
+    #expect(try await pair.serverTitle() == "again")
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: N-47
+  @Test(
+    "Under .discardAndRefetch a refused change is undone and the next pull whole; a lost connection undoes nothing"
+  )
+  func discarding() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
+    try pair.a.edit { $0.note = "refused" }
+    pair.a.remote.isOffline = true
+    await pair.a.store.sync()
+    #expect(try pair.a.note()?.note == "refused" && pair.a.isPending())
+    pair.a.remote.isOffline = false
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.record) == [.note()])
+    #expect(try pair.a.note()?.note == nil && pair.a.title() == "start")
+    #expect(try !pair.a.isPending())
+    // The validator was reset although the answer that refused the change carried a page.
+    #expect(pair.a.remote.requests.contains { $0.pulls.first.map { $0.cursor == nil } ?? false })
+    #expect(try await pair.isEven())
+  }
+}

@@ -1,0 +1,176 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Counts of writes in containers, and syncs that wait for them.
+@Suite("Container locks")
+struct ContainerLockTests {
+  private struct Broken: Error {}
+
+  private func pair(_ clock: VirtualClock = VirtualClock()) async throws -> Pair {
+    try await Pair.sharing { $0.clock = clock }
+  }
+
+  /// Promises: N-24, N-55, N-56, H-46
+  @Test("A sync asked for during a write waits until it ends, and ends once")
+  func waits() async throws {
+    let pair = try await pair()
+    let store = pair.a.store
+    let latch = Latch()
+    try pair.a.retitle("b")
+    let writing = Task { await store.withWriteLock("Note") { await latch.pass() } }
+    await latch.reached()
+    let syncs = [Task { await store.sync() }, Task { await store.sync() }]
+    try await until { store.joinedCount == 1 }
+    #expect(pair.a.remote.requests.isEmpty)
+    latch.open()
+    await writing.value
+    for sync in syncs { #expect(await sync.value.pushed == 1) }
+    #expect(pair.a.remote.requests.count == 1)
+    #expect(try await pair.serverTitle() == "b")
+  }
+
+  @Test("A write below a container holds up the container's sync, one beside it does not")
+  func scopes() async throws {
+    let pair = try await pair()
+    let store = pair.a.store
+    let latch = Latch()
+    let writing = Task { await store.withWriteLock("trips/oslo") { await latch.pass() } }
+    await latch.reached()
+    #expect(await store.sync(.pull, container: "tripsy").skipped == nil)
+    #expect(await store.sync(.pull, container: "trips/rome").skipped == nil)
+    let above = Task { await store.sync(.pull, container: "trips") }
+    try await until { above.isCancelled || store.joinedCount == 0 }
+    #expect(pair.a.remote.requests.count == 2)
+    latch.open()
+    await writing.value
+    #expect(await above.value.skipped == nil)
+    #expect(pair.a.remote.requests.count == 3)
+  }
+
+  /// Promises: N-24, N-56, H-46
+  @Test(
+    "A hundred continuous writers hold a sync up for five seconds and no longer, and it holds up none of them"
+  )
+  func starvation() async throws {
+    let clock = VirtualClock()
+    let pair = try await pair(clock)
+    let store = pair.a.store
+    let isDone = Latch()
+    let turns = Calls()
+    let writers = (0..<100).map { number in
+      Task {
+        var isLast = false
+        while !isLast {
+          // The next write begins before this one ends, so the count is never zero.
+          await store.withWriteLock("Note") {
+            turns.add()
+            await Task.yield()
+          }
+          isLast = isDone.isOpen
+        }
+      }
+    }
+    let holder = Latch()
+    let held = Task { await store.withWriteLock("Note") { await holder.pass() } }
+    await holder.reached()
+    let sync = Task { await store.sync() }
+    await clock.waitForSleepers()
+    #expect(clock.sleepers == [.seconds(5)])
+    clock.advance(by: .milliseconds(4999))
+    let before = turns.count
+    try await until { turns.count > before + 100 }
+    #expect(pair.a.remote.requests.isEmpty)
+    clock.advance(by: .milliseconds(1))
+    #expect(await sync.value.skipped == nil)
+    #expect(pair.a.remote.requests.count == 1)
+    isDone.open()
+    holder.open()
+    await held.value
+    for writer in writers { await writer.value }
+  }
+
+  /// Promises: N-55, H-47
+  @Test("A write that throws or is cancelled counts no longer, and nothing of the counts survives a relaunch")
+  func leaks() async throws {
+    let pair = try await pair()
+    await #expect(throws: Broken.self) { try await pair.a.store.withWriteLock("Note") { throw Broken() } }
+    #expect(await pair.a.store.sync().skipped == nil)
+    let store = pair.a.store
+    let latch = Latch()
+    let cancelled = Task {
+      try await store.withWriteLock("Note") {
+        await latch.pass()
+        try Task.checkCancellation()
+      }
+    }
+    await latch.reached()
+    cancelled.cancel()
+    latch.open()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    #expect(await store.sync().skipped == nil)
+    let still = Latch()
+    let forgotten = Task { await store.withWriteLock("Note") { await still.pass() } }
+    await still.reached()
+    try pair.a.restart()
+    #expect(await pair.a.store.sync().skipped == nil)
+    still.open()
+    await forgotten.value
+  }
+
+  /// Promises: N-55, C-14
+  @Test("While a sync holds a container, a write of it goes on, and is sent by the next")
+  func writersNeverWait() async throws {
+    let pair = try await pair()
+    let store = pair.a.store
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    try await store.save(Note(id: "T2", "two"), options: RequestOptions(savePolicy: .cacheOnly))
+    #expect(try await store.withWriteLock("Note") { try pair.a.title("T2") } == "two")
+    latch.open()
+    #expect(await sync.value.skipped == nil)
+    await store.sync()
+    #expect(try await pair.serverTitle("T2") == "two")
+  }
+
+  /// Promises: N-24
+  @Test(
+    "Whoever holds a container for syncing holds up other syncs of it, in the order they came; a cancelled one leaves"
+  )
+  func syncLock() async throws {
+    let locks = ContainerLocks()
+    let clock = VirtualClock()
+    let latch = Latch()
+    let order = Calls()
+    let trips = [PullScope(container: "trips", includesChildren: true)]
+    let oslo = [PullScope(container: "trips/oslo")]
+    @Sendable func enter(_ scopes: [PullScope], _ body: @escaping @Sendable () async -> Int) -> Task<
+      Int, any Error
+    > {
+      Task { try await locks.withSync(scopes, maxWait: .seconds(5), clock: clock, body) }
+    }
+    let first = enter(trips) {
+      await latch.pass()
+      return order.add()
+    }
+    await latch.reached()
+    var others: [Task<Int, any Error>] = []
+    for scopes in [oslo, trips, oslo] {
+      others.append(enter(scopes) { order.add() })
+      try await until { locks.waiting == others.count }
+    }
+    #expect(try await enter([PullScope(container: "other")]) { 0 }.value == 0)
+    // Waiting for another sync has no end of its own.
+    clock.advance(by: .seconds(10))
+    #expect(locks.waiting == 3)
+    others[1].cancel()
+    await #expect(throws: CancellationError.self) { try await others[1].value }
+    latch.open()
+    #expect(try await first.value == 1)
+    #expect(try await Set([others[0].value, others[2].value]) == [2, 3])
+    #expect(locks.waiting == 0)
+  }
+}

@@ -1,0 +1,105 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Two stores on one file, as an app and its extension have them.
+@Suite("Two stores on one file")
+struct LeaseTests {
+  private struct Twins {
+    let world: SimulatedWorld
+    let folder: TemporaryFolder
+    let clock = VirtualClock()
+    let remote: FaultyRemote
+    let app: SyncedStore
+    let other: SyncedStore
+
+    init() throws {
+      folder = try TemporaryFolder()
+      world = try SimulatedWorld()
+      remote = FaultyRemote(InProcessRemote(world.authority))
+      app = try Self.open(folder, remote, world, clock)
+      other = try Self.open(folder, remote, world, clock)
+    }
+
+    private static func open(
+      _ folder: TemporaryFolder, _ remote: FaultyRemote, _ world: SimulatedWorld, _ clock: VirtualClock
+    ) throws -> SyncedStore {
+      var configuration = SyncConfiguration.quiet
+      configuration.clock = clock
+      return try SyncedStore(
+        at: folder.path + "/twins.sqlite", schema: .notes, remote: remote, configuration: configuration,
+        clock: SyncClock(now: world.time.reader()))
+    }
+  }
+
+  /// Promises: N-25, H-55
+  @Test("While one syncs the other waits, and then finds nothing left to send")
+  func waits() async throws {
+    let twins = try Twins()
+    let (app, other) = (twins.app, twins.other)
+    try await app.save(Note(id: "T1", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+    let latch = Latch()
+    twins.remote.setBeforeSending { _ in await latch.pass() }
+    let first = Task { await app.sync() }
+    await latch.reached()
+    let second = Task { await other.sync() }
+    await twins.clock.waitForSleepers()
+    #expect(twins.remote.requests.count == 1)
+    latch.open()
+    #expect(await first.value.pushed == 1)
+    twins.clock.advance(by: .milliseconds(100))
+    #expect(await second.value.pushed == 0)
+    #expect(twins.remote.requests.flatMap(\.operations).count == 1)
+  }
+
+  /// Promises: N-25, H-55
+  @Test(
+    "One that died with the lease holds the other up no longer than the wait; and both at once do no harm")
+  func expiry() async throws {
+    let twins = try Twins()
+    let (app, other) = (twins.app, twins.other)
+    for store in [app, other] {
+      try await store.save(Note("n"), options: RequestOptions(savePolicy: .cacheOnly))
+    }
+    // The first never comes back while the second runs.
+    let latch = Latch()
+    let calls = Calls()
+    twins.remote.setDuringExchange { if calls.add() == 1 { await latch.pass() } }
+    let first = Task { await app.sync() }
+    await latch.reached()
+    let second = Task { await other.sync() }
+    for _ in 0..<50 {
+      await twins.clock.waitForSleepers()
+      twins.clock.advance(by: .milliseconds(100))
+    }
+    #expect(await second.value.skipped == nil)
+    latch.open()
+    #expect(await first.value.skipped == nil)
+    #expect(try app.outbox().isEmpty)
+    #expect(try await twins.world.serverRecords().count == 2)
+    #expect(try await twins.world.serverDigest().digest == app.digest().digest)
+  }
+
+  /// Promises: H-55
+  @Test("Both write and sync the same file by turns: no entry is lost, and nothing is made twice")
+  func both() async throws {
+    let twins = try Twins()
+    twins.remote.setScript { Bool.random() ? .none : .duplicated }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (name, store) in [("app", twins.app), ("other", twins.other)] {
+        group.addTask {
+          for number in 0..<20 {
+            try await store.save(
+              Note(id: "\(name)\(number)", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    for store in [twins.app, twins.other] { #expect(await store.sync().skipped == nil) }
+    #expect(try twins.other.outbox().isEmpty)
+    #expect(try await twins.world.serverRecords().count == 40)
+    #expect(try await twins.world.serverDigest().digest == twins.other.digest().digest)
+  }
+}

@@ -1,0 +1,137 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The timer for pending work, and polls, on a clock that the test moves.
+@Suite("The timer")
+struct TimerTests {
+  private struct Running {
+    let pair: Pair
+    let clock = VirtualClock()
+    let task: Task<Void, Never>
+
+    init(_ pair: Pair) async throws {
+      self.pair = pair
+      let (store, clock) = (pair.a.store, clock)
+      task = Task { await store.run(clock: clock) }
+      await clock.waitForSleepers()
+    }
+
+    /// Moves time; returns when the timer has looked and sleeps again.
+    func advance(by duration: Duration) async {
+      clock.advance(by: duration)
+      await clock.waitForSleepers()
+    }
+
+    func stop() async {
+      task.cancel()
+      await task.value
+    }
+  }
+
+  private let oslo = PullScope(container: "trips/oslo")
+  private let rome = PullScope(container: "trips/rome")
+
+  private func running() async throws -> Running {
+    let pair = try Pair()
+    var configuration = SyncConfiguration.following([oslo, rome])
+    configuration.triggers = [.timer]
+    try pair.a.restart(configuration: configuration)
+    await pair.a.store.sync()
+    pair.a.remote.forgetRequests()
+    return try await Running(pair)
+  }
+
+  /// Promises: N-38, N-39
+  @Test("It pulls the containers in which something is pending, and makes no request when nothing is")
+  func pendingOnly() async throws {
+    let running = try await running()
+    let a = running.pair.a
+    #expect(running.clock.sleepers == [.seconds(600)])
+    await running.advance(by: .seconds(600))
+    #expect(a.remote.requests.isEmpty)
+    try a.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
+    await running.advance(by: .seconds(600))
+    try await until { try a.store.outbox().isEmpty }
+    #expect(a.remote.requests.flatMap(\.pulls).map(\.scope) == [rome])
+    await running.stop()
+  }
+
+  /// Promises: N-39
+  @Test(
+    "In the background it rests; what came due there is done at once in the foreground, and then after an interval"
+  )
+  func foreground() async throws {
+    let running = try await running()
+    let a = running.pair.a
+    a.store.isForeground = false
+    try a.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
+    running.clock.advance(by: .seconds(1500))
+    for _ in 0..<100 { await Task.yield() }
+    #expect(a.remote.requests.isEmpty && running.clock.sleepers.isEmpty)
+    a.store.isForeground = true
+    try await until { try a.store.outbox().isEmpty }
+    await running.clock.waitForSleepers()
+    #expect(running.clock.sleepers == [.seconds(600)])
+    #expect(a.remote.requests.count == 1)
+    // Not overdue: nothing happens on coming back.
+    a.store.isForeground = false
+    running.clock.advance(by: .seconds(10))
+    a.store.isForeground = true
+    #expect(running.clock.sleepers == [.seconds(590)])
+    await running.stop()
+  }
+
+  /// Promises: N-39
+  @Test("When a sync is running already it does not start another")
+  func coalesces() async throws {
+    let running = try await running()
+    let a = running.pair.a
+    try a.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
+    let latch = Latch()
+    a.remote.setBeforeSending { _ in await latch.pass() }
+    let store = a.store
+    let scope = [rome]
+    _ = scope
+    let sync = Task { await store.sync() }
+    await latch.reached()
+    await running.advance(by: .seconds(600))
+    latch.open()
+    _ = await sync.value
+    try await until { store.status.phase == .idle }
+    #expect(a.remote.requests.flatMap(\.operations).count == 1)
+    await running.stop()
+  }
+
+  /// Promises: N-10
+  @Test("A remote that gives no hints is asked for news every so often, if the configuration says so")
+  func polling() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.store.store.close()
+    var configuration = SyncConfiguration.quiet
+    configuration.triggers = [.hints]
+    let clock = VirtualClock()
+    for interval in [Duration?.none, .seconds(30)] {
+      configuration.pollInterval = interval
+      let store = try SyncedStore(
+        at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
+        configuration: configuration)
+      let task = Task { await store.run(clock: clock) }
+      try await until { store.status.phase == .idle }
+      if interval == nil {
+        #expect(clock.sleepers.isEmpty)
+      } else {
+        try pair.b.retitle("news")
+        await pair.b.store.sync()
+        await clock.waitForSleepers()
+        #expect(clock.sleepers == [.seconds(30)])
+        clock.advance(by: .seconds(30))
+        try await until { try store.store.fetch(Note.self, id: "T1")?.title == "news" }
+      }
+      task.cancel()
+      await task.value
+      try store.store.close()
+    }
+  }
+}

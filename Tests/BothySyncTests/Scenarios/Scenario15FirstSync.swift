@@ -1,0 +1,97 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// Scenario 15: a first sync of many pages, cut off after each of them while others write.
+@Suite("Scenario 15")
+struct Scenario15FirstSync {
+  private static let noteCount = 23
+  private static let pairs = 4
+
+  /// Two records that others always change together; their titles are equal in every state of the server.
+  private static func retitlePairs(_ store: Store, _ title: String) throws {
+    try store.write { transaction in
+      for number in 0..<pairs {
+        for side in ["left", "right"] {
+          _ = try transaction.update(Note.self, id: "\(side)\(number)") { $0.title = title }
+        }
+      }
+    }
+  }
+
+  /// Promises: Scenario-15, H-20
+  @Test(
+    "Scenario 15: a first sync that is interrupted at each page while others write goes on, leaves no gap and shows nothing torn",
+    arguments: [5])
+  func interrupted(pageSize: Int) async throws {
+    let pageCount = (Self.noteCount + 2 * Self.pairs) / pageSize + 1
+    for lost in 1...pageCount + 1 {
+      for answerIsLost in [false, true] {
+        let pair = try Pair { $0.pageSize = pageSize }
+        try pair.b.change { transaction in
+          for number in 0..<Self.noteCount { try transaction.insert(Note(id: "N\(100 + number)", "n")) }
+          for number in 0..<Self.pairs {
+            for side in ["left", "right"] { try transaction.insert(Note(id: "\(side)\(number)", "0")) }
+          }
+        }
+        await pair.b.store.sync()
+        try await fill(pair, losing: lost, answerIsLost: answerIsLost)
+      }
+    }
+  }
+
+  private func fill(_ pair: Pair, losing lost: Int, answerIsLost: Bool) async throws {
+    let torn = Mutex<[String]>([])
+    let round = Calls()
+    let (here, writer) = (pair.a.store.store, pair.b.store)
+    let calls = Calls()
+    pair.a.remote.setScript { calls.add() == lost ? (answerIsLost ? .lostAnswer : .lostRequest) : .none }
+    func observe() {
+      pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
+        do {
+          // Others go on writing: changed, deleted and new records between any two pages.
+          let number = round.add()
+          guard number <= 8 else { return }
+          try Self.retitlePairs(writer.store, "\(number)")
+          try await writer.save(
+            Note(id: "new\(number)", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+          try await writer.delete(
+            RecordID(type: "Note", id: "N\(100 + number)"), options: RequestOptions(savePolicy: .cacheOnly))
+          await writer.sync(.push)
+          if let problem = try await Self.problem(store) { torn.withLock { $0.append(problem) } }
+        } catch { Issue.record(error) }
+      }
+    }
+    _ = here
+    observe()
+    let first = await pair.a.store.sync()
+    if first.skipped != nil {
+      // Nothing of it is seen, and nothing of it is lost with the process.
+      #expect(try pair.a.noteIDs().isEmpty)
+      try pair.a.restart()
+      observe()
+      pair.a.remote.forgetRequests()
+      #expect(await pair.a.store.sync().skipped == nil)
+      if lost > 1 { #expect(pair.a.remote.requests.first?.pulls.first?.cursor != nil) }
+    }
+    #expect(torn.withLock { $0 } == [])
+    #expect(try await Self.problem(pair.a.store.store) == nil)
+    pair.a.remote.setDuringExchange {}
+    #expect(try await pair.isEven(), "lost \(lost), answer \(answerIsLost)")
+    #expect(try await pair.a.store.repair().map(\.isEqual) == [true])
+  }
+
+  /// What no state of the server ever was: half of a pull, or half of what was changed together.
+  private static func problem(_ store: Store) async throws -> String? {
+    try await store.read { transaction in
+      let notes = try transaction.fetch(Query<Note>())
+      if notes.isEmpty { return nil }
+      let titles = Set(notes.filter { $0.id.hasPrefix("left") || $0.id.hasPrefix("right") }.map(\.title))
+      let paired = notes.count { $0.id.hasPrefix("left") || $0.id.hasPrefix("right") }
+      return titles.count == 1 && paired == 2 * pairs
+        ? nil : "\(paired) of the pairs, titled \(titles.sorted())"
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Scenario 18: the server was restored from an older backup, or lost everything.
+@Suite("Scenario 18")
+struct Scenario18Restored {
+  /// A world whose server can be put back: devices talk to whatever ledger is in place.
+  private struct Servers {
+    let folder: TemporaryFolder
+    let time = VirtualTime()
+    let remote: SwitchedRemote
+    private(set) var ledger: SQLiteLedger
+
+    init() throws {
+      folder = try TemporaryFolder()
+      ledger = try SQLiteLedger(at: folder.path + "/first.sqlite")
+      remote = SwitchedRemote()
+      use(ledger)
+    }
+
+    private func use(_ ledger: SQLiteLedger) {
+      remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+    }
+
+    func device(_ name: String, _ policy: MergePolicy) throws -> SyncedStore {
+      var configuration = SyncConfiguration.quiet
+      configuration.mergePolicies = MergePolicies(policy)
+      configuration.pageSize = 3
+      return try SyncedStore(
+        at: folder.path + "/\(name).sqlite", schema: .notes, remote: remote, configuration: configuration,
+        options: StoreOptions(processes: .single), clock: SyncClock(now: time.reader()))
+    }
+
+    func backup() async throws { try await ledger.backup(to: folder.path + "/backup.sqlite") }
+
+    /// The backup in place of the ledger; `announced` when the restorer says so, as one should.
+    mutating func restore(announced: Bool) async throws {
+      ledger = try SQLiteLedger(at: folder.path + "/backup.sqlite")
+      if announced { try await ledger.startEpoch(space: "test") }
+      use(ledger)
+    }
+
+    mutating func empty() throws {
+      ledger = try SQLiteLedger(at: folder.path + "/empty.sqlite")
+      use(ledger)
+    }
+
+    func digest() async throws -> ScopeDigest { try await remote.digest(.space) }
+  }
+
+  /// One transaction of the app.
+  private func change(_ store: SyncedStore, _ body: (WriteTransaction) throws -> Void) throws {
+    try store.store.write(body)
+  }
+
+  private func note(_ store: SyncedStore, _ id: String) throws -> Note? {
+    try store.store.fetch(Note.self, id: id)
+  }
+
+  private func isEven(_ servers: Servers, _ stores: [SyncedStore]) async throws -> Bool {
+    for store in stores + stores { #expect(await store.sync().skipped == nil) }
+    let digest = try await servers.digest()
+    return try stores.allSatisfy { try $0.digest().digest == digest.digest && $0.outbox().isEmpty }
+  }
+
+  /// Promises: Scenario-18, H-11
+  @Test(
+    "Scenario 18: a server restored from an older backup is followed, unsynced edits stay, and what went back is counted",
+    arguments: [false, true])
+  func restored(announced: Bool) async throws {
+    var servers = try Servers()
+    let a = try servers.device("a", .fieldMerge)
+    let b = try servers.device("b", .fieldMerge)
+    try change(b) { transaction in
+      for number in 0..<8 { try transaction.insert(Note(id: "T\(number)", "old")) }
+    }
+    #expect(try await isEven(servers, [b, a]))
+    try await servers.backup()
+    // After the backup: changes that the restored server knows nothing of.
+    try change(b) { transaction in
+      _ = try transaction.update(Note.self, id: "T1") { $0.title = "after the backup" }
+      _ = try transaction.update(Note.self, id: "T2") { $0.title = "after the backup" }
+      _ = try transaction.delete(Note.self, id: "T3")
+      try transaction.insert(Note(id: "late", "after the backup"))
+    }
+    #expect(try await isEven(servers, [b, a]))
+    try change(a) { transaction in
+      _ = try transaction.update(Note.self, id: "T2") { $0.note = "mine" }
+      _ = try transaction.update(Note.self, id: "T4") { $0.note = "mine" }
+      _ = try transaction.delete(Note.self, id: "T5")
+      try transaction.insert(Note(id: "mine", "made here"))
+    }
+    try await servers.restore(announced: announced)
+    let pull = await a.sync(.pull)
+    #expect(pull.skipped == nil)
+    #expect(pull.rebased == [.space])
+    #expect(pull.repaired == 1)
+    // The server's older state counts for what was clean here.
+    #expect(try note(a, "T1")?.title == "old")
+    #expect(try note(a, "T3")?.title == "old")
+    #expect(try note(a, "late") == nil)
+    #expect(try a.outbox().count == 4)
+    #expect(try note(a, "T2")?.note == "mine")
+    // Every device has to look before the server has gone on past what it knew; else only comparing finds out.
+    #expect(await b.sync(.pull).rebased == [.space])
+    #expect(try await isEven(servers, [a, b]))
+    let server = try await servers.remote.query(RecordQuery("Note"))
+    let fields = try Dictionary(uniqueKeysWithValues: server.map { ($0.id.id, try $0.fields.members()) })
+    for id in ["T2", "T4"] { #expect(fields[id]?["note"] == "mine") }
+    #expect(fields["T5"] == nil)
+    #expect(fields["mine"]?["title"] == "made here")
+    #expect(try await a.repair().map(\.isEqual) == [true])
+  }
+
+  /// Promises: Scenario-18
+  @Test("Scenario 18: a server that lost everything is told of unsynced edits, and never trusted in silence")
+  func emptied() async throws {
+    var servers = try Servers()
+    let a = try servers.device("a", .clientWins)
+    let b = try servers.device("b", .clientWins)
+    try change(b) { transaction in
+      for number in 0..<5 { try transaction.insert(Note(id: "T\(number)", "old")) }
+    }
+    #expect(try await isEven(servers, [b, a]))
+    try change(a) { transaction in
+      _ = try transaction.update(Note.self, id: "T1") { $0.note = "mine" }
+      try transaction.insert(Note(id: "mine", "made here"))
+    }
+    try servers.empty()
+    let report = await a.sync()
+    #expect(report.rebased == [.space])
+    #expect(try await isEven(servers, [a, b]))
+    #expect(try note(a, "T1")?.note == "mine")
+    #expect(try note(a, "mine") != nil)
+    #expect(try await a.store.fetch(Query<Note>()).count == 2)
+  }
+
+  /// Promises: Scenario-18
+  @Test(
+    "Scenario 18: when nobody announced the restore and the server has gone on past all cursors, comparing finds it"
+  )
+  func unnoticed() async throws {
+    var servers = try Servers()
+    let a = try servers.device("a", .serverModifiedWins)
+    let b = try servers.device("b", .serverModifiedWins)
+    try change(b) { transaction in
+      for number in 0..<5 { try transaction.insert(Note(id: "T\(number)", "old")) }
+    }
+    #expect(try await isEven(servers, [b, a]))
+    try await servers.backup()
+    try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "after the backup" } }
+    #expect(try await isEven(servers, [b, a]))
+    try await servers.restore(announced: false)
+    let other = try servers.device("other", .serverModifiedWins)
+    try change(other) { transaction in
+      for number in 0..<9 { try transaction.insert(Note(id: "U\(number)", "new")) }
+    }
+    _ = await other.sync()
+    #expect(await a.sync().rebased.isEmpty)
+    #expect(try note(a, "T1")?.title == "after the backup")
+    let found = try #require(try await a.repair().first)
+    #expect(found.isEqual)
+    #expect(found.repaired.contains(.note("T1")))
+    #expect(try note(a, "T1")?.title == "old")
+  }
+}

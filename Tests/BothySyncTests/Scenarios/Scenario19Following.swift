@@ -1,0 +1,79 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Scenario 19: what is followed changes while there is no network.
+@Suite("Scenario 19")
+struct Scenario19Following {
+  private let trips = PullScope(container: "trips", includesChildren: true)
+  private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
+
+  /// Promises: Scenario-19, N-7
+  @Test(
+    "Scenario 19: narrowing offline with unsynced edits in the removed part, and writing outside of it, loses nothing",
+    arguments: [false, true])
+  func narrowing(restarts: Bool) async throws {
+    let pair = try Pair(policy: .fieldMerge)
+    try pair.a.restart(configuration: .following([trips], .fieldMerge))
+    try pair.b.change { transaction in
+      for id in ["O1", "O2"] { try transaction.insert(Note(id: id, "n"), in: "trips/oslo") }
+      for id in ["R1", "R2", "R3", "R4"] { try transaction.insert(Note(id: id, "n"), in: "trips/rome") }
+    }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    // Others edit meanwhile.
+    try pair.b.edit("R1") { $0.note = "theirs" }
+    try pair.b.retitle("R4", "theirs")
+    await pair.b.store.sync()
+    pair.a.remote.isOffline = true
+    try pair.a.retitle("R1", "mine")
+    try pair.a.remove("R2")
+    try pair.a.change { try $0.insert(Note(id: "R9", "made here"), in: "trips/rome") }
+    if restarts {
+      try pair.a.restart(configuration: .following([oslo], .fieldMerge))
+    } else {
+      try await pair.a.store.follow([oslo])
+    }
+    #expect(try pair.a.noteIDs() == ["O1", "O2", "R1", "R9"])
+    // A write outside of what is followed.
+    try pair.a.change { try $0.insert(Note(id: "P1", "outside"), in: "trips/paris") }
+    await pair.a.store.sync()
+    #expect(try pair.a.store.outbox().count == 4)
+    pair.a.remote.isOffline = false
+    for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == nil) }
+    #expect(try pair.a.store.outbox().isEmpty)
+    // All of it is on the server, and what is not followed is not here.
+    #expect(try await pair.server("R1")?["title"] == "mine")
+    #expect(try await pair.server("R1")?["note"] == "theirs")
+    #expect(try await pair.server("R2") == nil)
+    #expect(try await pair.serverTitle("R9") == "made here")
+    #expect(try await pair.serverTitle("P1") == "outside")
+    #expect(try pair.a.noteIDs().filter { $0.hasPrefix("R") }.isEmpty)
+    #expect(try pair.a.title("P1") == "outside")
+    #expect(try pair.a.store.digest(oslo).digest == (await pair.a.store.remoteDigest(oslo)).digest)
+    // Widened again, the device is as any other.
+    try await pair.a.store.follow([.space])
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: Scenario-19
+  @Test("Scenario 19: widening again before the edits were sent keeps their records")
+  func backAgain() async throws {
+    let pair = try Pair(policy: .fieldMerge)
+    try pair.a.restart(configuration: .following([trips], .fieldMerge))
+    try pair.b.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    pair.a.remote.isOffline = true
+    try pair.a.retitle("R1", "mine")
+    try await pair.a.store.follow([oslo])
+    try await pair.a.store.follow([trips])
+    pair.a.remote.isOffline = false
+    await pair.a.store.sync()
+    #expect(try pair.a.title("R1") == "mine")
+    #expect(try await pair.serverTitle("R1") == "mine")
+    try await pair.a.store.follow([.space])
+    #expect(try await pair.isEven())
+  }
+}
