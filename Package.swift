@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "Bothy", targets: ["Bothy"]),
     .library(name: "BothyStore", targets: ["BothyStore"]),
     .library(name: "BothySync", targets: ["BothySync"]),
+    .library(name: "BothyCache", targets: ["BothyCache"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
     .library(name: "BothyServer", targets: ["BothyServer"]),
     .library(name: "BothyTesting", targets: ["BothyTesting"]),
@@ -49,9 +50,15 @@ let package = Package(
       dependencies: ["BothyStore", grdb, log, .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: strict),
     .target(
+      name: "BothyCache",
+      dependencies: [
+        "BothyStore", grdb, sqlite, httpTypes, log, .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: strict),
+    .target(
       name: "BothyHTTP",
       dependencies: [
-        "BothyStore", "BothySync", httpTypes, log,
+        "BothyStore", "BothySync", "BothyCache", httpTypes, log,
         .product(
           name: "AsyncHTTPClient", package: "async-http-client", condition: .when(platforms: [.linux])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(platforms: [.linux])),
@@ -74,7 +81,7 @@ let package = Package(
     .executableTarget(
       name: "BothyTool",
       dependencies: [
-        "BothyStore", "BothySync", "BothyHTTP", "BothyServer", log,
+        "BothyStore", "BothySync", "BothyCache", "BothyHTTP", "BothyServer", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],
@@ -90,7 +97,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
-      name: "Bothy", dependencies: ["BothyStore", "BothySync", "BothyHTTP", "BothyMacros"],
+      name: "Bothy",
+      dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyHTTP", "BothyMacros"],
       swiftSettings: strict),
     .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
@@ -98,9 +106,13 @@ let package = Package(
       name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting"],
       swiftSettings: strict),
     .testTarget(
+      name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],
+      swiftSettings: strict),
+    .testTarget(
       name: "BothyHTTPTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyHTTP", "BothyServer", "BothyTesting", httpTypes, log, lifecycle,
+        "BothyStore", "BothySync", "BothyCache", "BothyHTTP", "BothyServer", "BothyTesting", httpTypes, log,
+        lifecycle,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: strict),

@@ -1,0 +1,43 @@
+/// Names one resource in the cache: the source it belongs to, and its path or tile within that source.
+///
+/// The host it comes from is never part of it, so alias hosts share one copy. Comparing and hashing a tile's key
+/// allocates nothing.
+public struct ResourceKey: Hashable, Sendable {
+  public let source: SourceID
+  package let name: Name
+
+  package enum Name: Hashable, Sendable {
+    case path(String)
+    /// Zoom in the six highest bits, then 29 bits of x and 29 of y.
+    case tile(UInt64)
+  }
+
+  /// - Parameter path: the path within the source with its query, as the source's rules have made it canonical.
+  public init(_ source: SourceID, path: String) {
+    self.source = source
+    name = .path(path)
+  }
+
+  /// A tile; x and y are to be within the zoom, which is 0 to 29: whoever makes keys of tiles has normalised them.
+  public init(_ source: SourceID, zoom: Int, x: Int, y: Int) {
+    self.source = source
+    let mask: UInt64 = (1 << 29) - 1
+    name = .tile(
+      UInt64(truncatingIfNeeded: zoom) << 58 | (UInt64(truncatingIfNeeded: x) & mask) << 29
+        | (UInt64(truncatingIfNeeded: y) & mask))
+  }
+
+  /// The path within the source; of a tile `zoom/x/y`. Allocates.
+  public var path: String {
+    switch name {
+    case .path(let path): return path
+    case .tile(let bits):
+      let mask: UInt64 = (1 << 29) - 1
+      return "\(bits >> 58)/\((bits >> 29) & mask)/\(bits & mask)"
+    }
+  }
+}
+
+extension ResourceKey: CustomStringConvertible {
+  public var description: String { "\(source)/\(path)" }
+}
