@@ -16,8 +16,13 @@ public struct CacheEntry: Sendable, Hashable {
 public struct EntryMetadata: Sendable, Hashable {
   /// The status of the answer: 200 for most; 204, 404 and 410 are negative entries, without a body.
   public var status: Int
-  /// The stored fields of the answer, without those that concern one connection only.
-  public var fields: HTTPFields
+  /// The stored fields of the answer, without those that concern one connection only. Read out of their stored form
+  /// each time: about half a microsecond for each field.
+  public var fields: HTTPFields {
+    get { storedFields.fields }
+    set { storedFields = StoredFields(newValue) }
+  }
+  package var storedFields: StoredFields
   /// When the request was sent that brought these bytes, or last confirmed them.
   public var requestedAt: Int64
   /// When the bytes came.
@@ -41,7 +46,25 @@ public struct EntryMetadata: Sendable, Hashable {
     formatVersion: Int = 0
   ) {
     self.status = status
-    self.fields = fields
+    storedFields = StoredFields(fields)
+    self.requestedAt = requestedAt
+    self.receivedAt = receivedAt
+    self.validatedAt = validatedAt
+    self.freshness = freshness
+    self.variedOn = variedOn
+    self.expiresAt = expiresAt
+    self.valueType = valueType
+    self.formatVersion = formatVersion
+  }
+
+  /// For those who read entries back from disk.
+  package init(
+    status: Int, storedFields: StoredFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
+    freshness: FreshnessTerms, variedOn: [VariedField], expiresAt: Int64?, valueType: String?,
+    formatVersion: Int
+  ) {
+    self.status = status
+    self.storedFields = storedFields
     self.requestedAt = requestedAt
     self.receivedAt = receivedAt
     self.validatedAt = validatedAt
