@@ -3,8 +3,10 @@ public import HTTPTypes
 
 /// The seam to a network stack: sends one request and brings back the head of the answer, the body piece by piece.
 ///
-/// It follows no redirect and caches nothing; the cache does both by its own rules. It stops soon after its task is
-/// cancelled or the body's stream is dropped.
+/// It follows no redirect, keeps no cookies and caches nothing; the cache follows and keeps by its own rules. It sends
+/// the fields as they are and adds none but those of the connection. It asks for the content codings that it undoes
+/// itself (unless the request names some), and undoes them once. It stops soon after its task is cancelled or the
+/// body's stream is dropped.
 public protocol ResourceLoader: Sendable {
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse
 }
@@ -36,37 +38,20 @@ public struct ResourceResponse: Sendable {
   public var fields: HTTPFields
   /// Whether the connection carries several requests at a time, so that one host is enough.
   public var isMultiplexed: Bool
+  /// Whether a content coding was undone: then the bytes are not those the server counts, and a broken body cannot be
+  /// resumed. The fields no longer name the coding or a length.
+  public var wasCoded: Bool
   /// Ends with the answer; throws `LoadFailure` when the answer breaks off before its declared end.
   public var body: AsyncThrowingStream<Data, any Error>
 
   public init(
-    status: Int, fields: HTTPFields, isMultiplexed: Bool = false, body: AsyncThrowingStream<Data, any Error>
+    status: Int, fields: HTTPFields, isMultiplexed: Bool = false, wasCoded: Bool = false,
+    body: AsyncThrowingStream<Data, any Error>
   ) {
     self.status = status
     self.fields = fields
     self.isMultiplexed = isMultiplexed
+    self.wasCoded = wasCoded
     self.body = body
-  }
-}
-
-/// Why no answer came, or only a part of it.
-public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  public enum Reason: Sendable, Hashable {
-    /// No connection, or none any more: the network may come back.
-    case unreachable
-    case timedOut
-    case cancelled
-    /// The answer broke off: fewer bytes than were announced.
-    case truncated
-    /// The request cannot be sent at all: a broken address, a forbidden scheme.
-    case invalidRequest
-  }
-
-  public var reason: Reason
-  public var description: String
-
-  public init(_ reason: Reason, _ description: String) {
-    self.reason = reason
-    self.description = description
   }
 }

@@ -1,0 +1,19 @@
+import Synchronization
+
+/// A value that several tasks share.
+final class Box<Value: Sendable>: Sendable {
+  private let state: Mutex<Value>
+  init(_ value: Value) { state = Mutex(value) }
+
+  var value: Value { state.withLock { $0 } }
+
+  @discardableResult
+  func change<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
+    state.withLock { body(&$0) }
+  }
+}
+
+/// Waits, without a clock, until something that another task does has come true.
+func until(_ condition: () -> Bool) async {
+  while !condition() { await Task.yield() }
+}

@@ -1,0 +1,166 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Loads under way", .timeLimit(.minutes(5)))
+struct FlightTests {
+  private let flights = Flights<String, Int>()
+
+  /// Promises: E-12, B-42
+  @Test("A hundred callers of one key make one load, and each gets its result")
+  func coalescing() async throws {
+    let gate = Latch()
+    let loads = Box(0)
+    let results = await withTaskGroup(of: Int?.self) { group in
+      for _ in 0..<100 {
+        group.addTask { [flights] in
+          try? await flights.value(for: "tile") { _ in
+            loads.change { $0 += 1 }
+            await gate.pass()
+            return 7
+          }
+        }
+      }
+      await until { flights.waiterCount("tile") == 100 }
+      gate.open()
+      return await group.reduce(into: [Int?]()) { $0.append($1) }
+    }
+    #expect(results == Array(repeating: 7, count: 100))
+    #expect(loads.value == 1)
+    #expect(flights.count == 0)
+  }
+
+  /// Promises: B-27, E-13
+  @Test("A caller that is cancelled gets that at once; the others get the result of the one load")
+  func oneCancels() async throws {
+    let gate = Latch()
+    let loads = Box(0)
+    let callers = (0..<3).map { _ in
+      Task { [flights] in
+        try await flights.value(for: "tile") { _ in
+          loads.change { $0 += 1 }
+          await gate.pass()
+          return Task.isCancelled ? -1 : 7
+        }
+      }
+    }
+    await until { flights.waiterCount("tile") == 3 }
+    callers[0].cancel()
+    #expect(await callers[0].failure == .cancelled)
+    #expect(flights.waiterCount("tile") == 2)
+    gate.open()
+    #expect(try await callers[1].value == 7)
+    #expect(try await callers[2].value == 7)
+    #expect(loads.value == 1)
+  }
+
+  /// Promises: E-13
+  @Test("The last caller that leaves cancels the load, whose late result is still the next caller's")
+  func lastOut() async throws {
+    let (gate, started) = (Latch(), Latch())
+    let finished = Box<[Bool]>([])
+    let work: Flights<String, Int>.Work = { _ in
+      started.open()
+      await gate.pass()
+      finished.change { $0.append(Task.isCancelled) }
+      return 7
+    }
+    let first = Task { [flights] in try await flights.value(for: "tile", work) }
+    await started.pass()
+    first.cancel()
+    #expect(await first.failure == .cancelled)
+    #expect(flights.count == 1, "the load is ending, but still there")
+    let second = Task { [flights] in try await flights.value(for: "tile", work) }
+    await until { flights.waiterCount("tile") == 1 }
+    gate.open()
+    #expect(try await second.value == 7)
+    #expect(finished.value == [true], "one load, which was told to stop")
+  }
+
+  @Test("Who comes while a cancelled load ends without a result starts the next, after it")
+  func afterCancelled() async throws {
+    let gate = Latch()
+    let running = Box((now: 0, most: 0, loads: 0))
+    let work: Flights<String, Int>.Work = { _ throws(LoadFailure) in
+      let number = running.change { state -> Int in
+        state.now += 1
+        state.loads += 1
+        state.most = max(state.most, state.now)
+        return state.loads
+      }
+      defer { running.change { $0.now -= 1 } }
+      if number == 1 {
+        await gate.pass()
+        throw LoadFailure(.cancelled, "Stopped.")
+      }
+      return number
+    }
+    let first = Task { [flights] in try await flights.value(for: "tile", work) }
+    await gate.reached()
+    first.cancel()
+    _ = await first.result
+    let others = (0..<5).map { _ in Task { [flights] in try await flights.value(for: "tile", work) } }
+    await until { flights.waiterCount("tile") == 5 }
+    gate.open()
+    for other in others { #expect(try await other.value == 2) }
+    #expect(running.value.most == 1)
+    #expect(running.value.loads == 2)
+  }
+
+  @Test(
+    "A load is as urgent as the most urgent who waits: it rises with a joiner and sinks when that one leaves")
+  func priorities() async throws {
+    let gate = Latch()
+    let seen = Box<Flight?>(nil)
+    let work: Flights<String, Int>.Work = { flight in
+      seen.change { $0 = flight }
+      await gate.pass()
+      return 1
+    }
+    let low = Task { [flights] in try await flights.value(for: "tile", priority: .prefetch, work) }
+    await gate.reached()
+    #expect(seen.value?.priority == .prefetch)
+    let high = Task { [flights] in try await flights.value(for: "tile", priority: .visible, work) }
+    await until { flights.waiterCount("tile") == 2 }
+    #expect(seen.value?.priority == .visible)
+    high.cancel()
+    _ = await high.result
+    #expect(seen.value?.priority == .prefetch)
+    gate.open()
+    #expect(try await low.value == 1)
+  }
+
+  @Test("Everybody who asked is told of progress, a late joiner of what is known already")
+  func progress() async throws {
+    let gate = Latch()
+    let told = Box<[String]>([])
+    let work: Flights<String, Int>.Work = { flight in
+      flight.report(LoadProgress(received: 10, expected: 20))
+      await gate.pass()
+      flight.report(LoadProgress(received: 20, expected: 20))
+      return 1
+    }
+    let first = Task { [flights] in
+      try await flights.value(for: "a", progress: { p in told.change { $0.append("a\(p.received)") } }, work)
+    }
+    await gate.reached()
+    let second = Task { [flights] in
+      try await flights.value(for: "a", progress: { p in told.change { $0.append("b\(p.received)") } }, work)
+    }
+    await until { told.value.count == 2 }
+    gate.open()
+    _ = try await (first.value, second.value)
+    #expect(told.value.sorted() == ["a10", "a20", "b10", "b20"])
+  }
+}
+
+extension Task where Success: Sendable {
+  /// The reason the task failed for; nil when it did not.
+  var failure: LoadFailure.Reason? {
+    get async {
+      guard case .failure(let error) = await result else { return nil }
+      return (error as? LoadFailure)?.reason
+    }
+  }
+}
