@@ -1,0 +1,137 @@
+package import Foundation
+package import HTTPTypes
+
+/// A complete answer, with the request that brought it.
+package struct Answer: Sendable {
+  package var method: HTTPRequest.Method
+  package var request: HTTPFields
+  package var status: Int
+  package var fields: HTTPFields
+  package var body: Data
+  package var requestedAt: Int64
+  package var receivedAt: Int64
+
+  package init(
+    method: HTTPRequest.Method = .get, request: HTTPFields, status: Int, fields: HTTPFields, body: Data,
+    requestedAt: Int64, receivedAt: Int64
+  ) {
+    self.method = method
+    self.request = request
+    self.status = status
+    self.fields = fields
+    self.body = body
+    self.requestedAt = requestedAt
+    self.receivedAt = receivedAt
+  }
+}
+
+/// Why an answer is none: what is stored stays as it is, with its times.
+public struct AnswerFailure: Sendable, Hashable {
+  public var status: Int
+  /// Whether asking again may help.
+  public var isTransient: Bool
+  /// Milliseconds that the server wants to be left alone, by `Retry-After`.
+  public var retryAfter: Int64?
+  /// How the content differs from what the source brings.
+  public var mismatch: ContentMismatch?
+
+  package init(status: Int, isTransient: Bool, retryAfter: Int64? = nil, mismatch: ContentMismatch? = nil) {
+    self.status = status
+    self.isTransient = isTransient
+    self.retryAfter = retryAfter
+    self.mismatch = mismatch
+  }
+}
+
+/// What an answer does to what is stored. Pure: it decides and does nothing.
+package enum AnswerJudgement: Sendable, Hashable {
+  /// The answer is the entry from now on; a negative one has no body.
+  case store(EntryMetadata)
+  /// The stored bytes are confirmed; these are their new facts.
+  case renew(EntryMetadata)
+  /// The server says that what is not there has not changed: ask again without a condition.
+  case askAnew
+  /// A good answer that is not to be kept. What was stored is out of date and goes, if `dropsStored`.
+  case handOut(EntryMetadata, NotStoredReason, dropsStored: Bool)
+  /// No answer; what is stored stays.
+  case fail(AnswerFailure)
+
+  /// - Parameters:
+  ///   - stored: what is known of the entry of the same variant when the answer came, not when it was asked for: nil
+  ///     if it has gone meanwhile.
+  ///   - expectation: what the source's bytes look like.
+  ///   - expiresAt: the item's own end of freshness.
+  ///   - isStoredUsable: whether what is stored may be handed out when the server fails; then a server's error is a
+  ///     failure also under a rule that keeps every status (RFC 5861 §4).
+  ///   - decodes: whether the transport has undone content codings.
+  package init(
+    of answer: Answer, stored: EntryMetadata?, rule: FreshnessRule, expectation: ContentExpectation? = nil,
+    expiresAt: Int64? = nil, isStoredUsable: Bool = false, decodes: Bool = true
+  ) {
+    let kind = AnswerKind(status: answer.status)
+    if kind == .notModified {
+      self = Self.confirmation(answer, stored, rule, expiresAt)
+      return
+    }
+    let isEntry =
+      kind == .body || kind == .negative
+      || (rule.keepsEveryStatus && kind != .interim
+        && !(isStoredUsable && AnswerKind.isServerError(answer.status)))
+    guard isEntry else {
+      self = .fail(
+        AnswerFailure(
+          status: answer.status, isTransient: kind == .retry || kind == .interim,
+          retryAfter: RetryAfter.milliseconds(answer.fields, at: answer.receivedAt)))
+      return
+    }
+    if kind == .body, let mismatch = expectation?.mismatch(fields: answer.fields, body: answer.body) {
+      self = .fail(AnswerFailure(status: answer.status, isTransient: mismatch == .empty, mismatch: mismatch))
+      return
+    }
+    let entry = Self.entry(answer, rule, expiresAt, decodes)
+    let obstacle = Storability.obstacle(
+      method: answer.method, request: answer.request, status: answer.status, fields: answer.fields, rule: rule
+    )
+    switch obstacle {
+    case nil: self = .store(entry)
+    case let reason?: self = .handOut(entry, reason, dropsStored: reason == .answerForbids)
+    }
+  }
+
+  private static func confirmation(
+    _ answer: Answer, _ stored: EntryMetadata?, _ rule: FreshnessRule, _ expiresAt: Int64?
+  ) -> AnswerJudgement {
+    let renewed = stored.flatMap {
+      Validation.renewed(
+        $0, by: answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, rule: rule)
+    }
+    guard var renewed else { return .askAnew }
+    renewed.expiresAt = expiresAt
+    return .renew(renewed)
+  }
+
+  private static func entry(
+    _ answer: Answer, _ rule: FreshnessRule, _ expiresAt: Int64?, _ decodes: Bool
+  ) -> EntryMetadata {
+    EntryMetadata(
+      status: answer.status, fields: Storability.storable(answer.fields, decodes: decodes),
+      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, validatedAt: answer.receivedAt,
+      freshness: FreshnessTerms(
+        status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
+        receivedAt: answer.receivedAt, rule: rule),
+      variedOn: Vary(answer.fields).values(in: answer.request, decodes: decodes), expiresAt: expiresAt)
+  }
+}
+
+/// `Retry-After` (RFC 9110 §10.2.3).
+package enum RetryAfter {
+  /// Milliseconds from the moment the answer came; a date counts from the answer's own `Date`, so that a wrong clock
+  /// does no harm. Nil without the field, or when it cannot be read.
+  package static func milliseconds(_ fields: HTTPFields, at now: Int64) -> Int64? {
+    guard let text = fields[.retryAfter] else { return nil }
+    if let seconds = CacheControl.seconds(text[...]) { return seconds * 1000 }
+    guard let until = HTTPDate.milliseconds(text, now: now) else { return nil }
+    let date = fields[.date].flatMap { HTTPDate.milliseconds($0, now: now) } ?? now
+    return max(0, until - date)
+  }
+}
