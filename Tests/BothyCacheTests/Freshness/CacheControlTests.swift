@@ -1,0 +1,70 @@
+import BothyCache
+import HTTPTypes
+import Testing
+
+@Suite("Cache-Control")
+struct CacheControlTests {
+  private func read(_ lines: String...) -> CacheControl {
+    var fields = HTTPFields()
+    for line in lines { fields.append(HTTPField(name: .cacheControl, value: line)) }
+    return CacheControl(fields)
+  }
+
+  @Test("Names are in any case, in any order, on any number of lines, among things unknown")
+  func names() {
+    let control = read(
+      "MaX-aGe=60, x-more=\"a, b\", , No-Cache", "IMMUTABLE,must-revalidate", "stale-if-error=9")
+    #expect(control.maxAge == 60)
+    #expect(control.noCache && control.isImmutable && control.mustRevalidate)
+    #expect(control.staleIfError == 9)
+    #expect(!control.noStore)
+  }
+
+  @Test("What stands in quotes is no directive")
+  func quotes() {
+    #expect(read("extension=\"max-age=3600\", max-age=1").maxAge == 1)
+    #expect(read("max-age=1, extension=\"no-store, max-age=3600").maxAge == 1)
+    #expect(!read("extension=\"a\\\", no-store\"").noStore)
+    #expect(read("extension=\"a\", no-store").noStore)
+  }
+
+  @Test("A number may be quoted and may begin with zeros; what is none counts as stale")
+  func numbers() {
+    #expect(read("max-age=\"3600\"").maxAge == 3600)
+    #expect(read("max-age=003600").maxAge == 3600)
+    for garbled in ["'3600'", "3600.0", "-5", "a1", "1a", "", "\"", "0x10", "١"] {
+      #expect(read("max-age=\(garbled)").maxAge == 0, "\(garbled)")
+    }
+    #expect(read("max-age").maxAge == 0)
+    #expect(read("max-age =3600").maxAge == 0)
+    #expect(read("max-age= 3600").maxAge == 0)
+  }
+
+  @Test("Numbers beyond the range are the longest there is")
+  func overflow() {
+    #expect(read("max-age=2147483647").maxAge == 2_147_483_647)
+    #expect(read("max-age=2147483649").maxAge == CacheControl.longest)
+    #expect(read("max-age=99999999999999999999999999999999").maxAge == CacheControl.longest)
+  }
+
+  @Test("Of several the most cautious holds, wherever it stands")
+  func repeated() {
+    #expect(read("max-age=1800, max-age=1").maxAge == 1)
+    #expect(read("max-age=1", "max-age=1800").maxAge == 1)
+    #expect(read("max-age=100, max-age=x").maxAge == 0)
+    #expect(read("min-fresh=5, min-fresh=50").minFresh == 50)
+  }
+
+  @Test("What is meant for shared caches means nothing here")
+  func shared() {
+    let control = read("s-maxage=1, proxy-revalidate")
+    #expect(control == CacheControl())
+  }
+
+  @Test("max-stale without a number accepts anything")
+  func maxStale() {
+    #expect(read("max-stale").maxStale == .max)
+    #expect(read("max-stale=5").maxStale == 5)
+    #expect(read("no-cache").maxStale == nil)
+  }
+}

@@ -1,0 +1,93 @@
+import BothyCache
+import HTTPTypes
+import Testing
+
+@Suite("What may be kept")
+struct StorabilityTests {
+  private func obstacle(
+    _ status: Int = 200, _ control: String = "", method: HTTPRequest.Method = .get, request: String = "",
+    rule: FreshnessRule = .http
+  ) -> NotStoredReason? {
+    Storability.obstacle(
+      method: method, request: .of(["Cache-Control": request]), status: status,
+      fields: .of(["Cache-Control": control]), rule: rule)
+  }
+
+  @Test("no-store is kept neither for the request nor for the answer, unless the source says so")
+  func noStore() {
+    #expect(obstacle(200, "No-StOrE, max-age=99") == .answerForbids)
+    #expect(obstacle(200, "max-age=99", request: "no-store") == .requestForbids)
+    #expect(obstacle(200, "no-store", rule: .fixed(.days(1))) == .answerForbids)
+    var rule = FreshnessRule.fixed(.days(1))
+    rule.ignoresNoStore = true
+    #expect(obstacle(200, "no-store", rule: rule) == nil)
+    #expect(obstacle(200, "no-store", request: "no-store", rule: rule) == .requestForbids)
+  }
+
+  @Test("must-understand takes no-store back where the status is understood, and forbids where it is not")
+  func mustUnderstand() {
+    #expect(obstacle(200, "no-store, must-understand, max-age=9") == nil)
+    var proxy = FreshnessRule.http
+    proxy.keepsEveryStatus = true
+    #expect(obstacle(599, "no-store, must-understand, max-age=9", rule: proxy) == .answerForbids)
+    #expect(obstacle(599, "max-age=9", rule: proxy) == nil)
+  }
+
+  @Test("Private answers and those to requests with credentials are kept: the cache is one user's own")
+  func privateCache() {
+    #expect(obstacle(200, "private, max-age=9") == nil)
+    #expect(
+      Storability.obstacle(
+        method: .get, request: .of(["Authorization": "x"]), status: 200, fields: [:], rule: .http) == nil)
+  }
+
+  @Test("Only answers to GET are kept", arguments: ["HEAD", "POST", "PUT", "PROPFIND"])
+  func methods(name: String) throws {
+    #expect(obstacle(200, "max-age=9", method: try #require(HTTPRequest.Method(name))) == .method)
+  }
+
+  @Test("A part is never kept as the whole, in no mode")
+  func parts() {
+    var proxy = FreshnessRule.http
+    proxy.keepsEveryStatus = true
+    for rule in [FreshnessRule.http, proxy, .fixed(.days(1)), .immutable] {
+      #expect(obstacle(206, "max-age=99", rule: rule) == .incomplete)
+      #expect(obstacle(304, "max-age=99", rule: rule) == .incomplete)
+    }
+  }
+
+  @Test("A proxy keeps errors and redirects where the fields or the status allow it; a source never")
+  func everyStatus() {
+    var proxy = FreshnessRule.http
+    proxy.keepsEveryStatus = true
+    for status in [299, 301, 302, 303, 307, 308, 400, 499, 500, 502, 503, 504, 599] {
+      #expect(obstacle(status, "max-age=9", rule: proxy) == nil)
+      #expect(obstacle(status, "max-age=9") == .status(status))
+    }
+    for status in [201, 202, 302, 403, 502, 503, 599] {
+      #expect(obstacle(status, rule: proxy) == .status(status))
+    }
+    #expect(obstacle(100, "max-age=9", rule: proxy) == .status(100))
+  }
+
+  @Test("Fields of the connection are not kept, named by it or known")
+  func connection() {
+    let kept = Storability.storable(
+      .of([
+        "Connection": "a, B", "A": "1", "b": "2", "c": "3", "Keep-Alive": "x", "Proxy-Authenticate": "x",
+        "Proxy-Authentication-Info": "x", "Proxy-Authorization": "x", "Proxy-Connection": "x", "TE": "x",
+        "Transfer-Encoding": "x", "Upgrade": "x", "Set-Cookie": "d=1",
+      ]))
+    #expect(kept == .of(["c": "3", "Set-Cookie": "d=1"]))
+  }
+
+  /// Promises: E-27
+  @Test("A content coding that the transport has undone goes with its length; the tag stays as it was")
+  func codings() {
+    let fields = HTTPFields.of(["Content-Encoding": "gzip", "Content-Length": "10", "ETag": "W/\"a\""])
+    #expect(Storability.storable(fields) == .of(["ETag": "W/\"a\""]))
+    #expect(Storability.storable(fields, decodes: false) == fields)
+    let unknown = HTTPFields.of(["Content-Encoding": "secret", "Content-Length": "10"])
+    #expect(Storability.storable(unknown) == unknown)
+  }
+}
