@@ -39,7 +39,7 @@
 /// that differs each time, such as `Date()` or `makeCode()`, serves the initialiser alone.
 ///
 /// **Options of a field**: ``Named(_:)``, ``Indexed()``, ``Unique()``, ``FullText()``, ``Merge(_:)``,
-/// ``OnDelete(_:)``; ``Transient()`` keeps a property out of the record.
+/// ``OnDelete(_:)``, ``Sensitive()``; ``Transient()`` keeps a property out of the record.
 ///
 /// - Parameters:
 ///   - name: The type's name in the schema, in the file and on the server; the struct's name if left out.

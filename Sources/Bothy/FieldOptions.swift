@@ -22,6 +22,15 @@ public macro Unique() = #externalMacro(module: "BothyMacros", type: "FieldMarker
 @attached(peer)
 public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
+/// Keeps the value out of the database: it is in the secret store until the server has it, sent over https: only, and
+/// read as nil. For `String?`.
+///
+/// ```swift
+/// @Sensitive var password: String?
+/// ```
+@attached(peer)
+public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+
 /// How the field is merged when this device and the server both changed it and the type's policy is
 /// `MergePolicy.fieldMerge`.
 ///

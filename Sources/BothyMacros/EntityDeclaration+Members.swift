@@ -94,6 +94,7 @@ extension EntityProperty {
     if options.isFullText { arguments.append("fullText: true") }
     if let rule = options.merge { arguments.append("merge: \(rule)") }
     if let rule = options.onDelete { arguments.append("onDelete: \(rule)") }
+    if options.isSensitive { arguments.append("sensitive: true") }
     return ".field(\(arguments.joined(separator: ", ")))"
   }
 }

@@ -31,13 +31,14 @@ struct FieldOptions {
   var isIndexed = false
   var isUnique = false
   var isFullText = false
+  var isSensitive = false
   var isTransient = false
   var merge: ExprSyntax?
   var onDelete: ExprSyntax?
 
   /// The attributes that are options of a field.
   static let markers: Set<String> = [
-    "Named", "Indexed", "Unique", "FullText", "Merge", "OnDelete", "Transient",
+    "Named", "Indexed", "Unique", "FullText", "Sensitive", "Merge", "OnDelete", "Transient",
   ]
 
   init(_ attributes: AttributeListSyntax, problems: inout Problems) {
@@ -48,6 +49,7 @@ struct FieldOptions {
       case "Indexed": isIndexed = true
       case "Unique": isUnique = true
       case "FullText": isFullText = true
+      case "Sensitive": isSensitive = true
       case "Transient": isTransient = true
       case "Merge": merge = argument
       case "OnDelete": onDelete = argument

@@ -16,6 +16,8 @@ public final class Store: Sendable {
   let recorder: (any ChangeRecorder)?
   let notices: CommitNotices
   let eventHub = EventHub()
+  /// Where the values of sensitive fields are.
+  package let secrets: any SecretStore
 
   public var schema: Schema { catalog.schema }
 
@@ -48,6 +50,7 @@ public final class Store: Sendable {
     try schema.validate()
     self.path = path ?? ":memory:"
     self.options = options
+    secrets = options.secrets ?? Self.ownSecrets(path)
     self.recorder = recorder
     catalog = Catalog(schema)
     connections =
@@ -91,6 +94,11 @@ public final class Store: Sendable {
   deinit {
     notices.close()
     eventHub.finish()
+  }
+
+  private static func ownSecrets(_ path: String?) -> any SecretStore {
+    if let path { return FileSecretStore(folder: path + "-secrets") }
+    return MemorySecretStore()
   }
 
   /// Closes the file and ends every observation. Later calls throw. Releasing the store does the same.

@@ -42,6 +42,9 @@ public struct StoreOptions: Sendable {
   public var cacheSize: Int
   /// How long a write waits for another process's write.
   public var busyTimeout: Duration
+  /// Where the values of sensitive fields are until the server has them; nil keeps them in files beside the database
+  /// that only their owner may read, or in memory for a store in memory.
+  public var secrets: (any SecretStore)?
   /// What intervals are measured by.
   public var clock: any Clock<Duration>
   public var logger: Logger

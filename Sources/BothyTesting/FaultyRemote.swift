@@ -55,6 +55,8 @@ public final class FaultyRemote: RemoteStorage {
     set { state.withLock { $0.cut = newValue } }
   }
 
+  public var isConfidential: Bool { remote.isConfidential }
+
   /// While true, nothing gets through.
   public var isOffline: Bool {
     get { cut == .both }

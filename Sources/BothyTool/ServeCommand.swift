@@ -73,6 +73,13 @@ struct ServeCommand: AsyncParsableCommand {
     }
     var rules = AuthorityRules()
     if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
+    let secrets = FileSecretStore(folder: database + "-secrets")
+    rules.receiveSecrets = { space, record, values in
+      for (field, value) in values.values {
+        try secrets.set(
+          value, for: SecretKey(RecordID(type: "\(space)/\(record.type)", id: record.id), field: field))
+      }
+    }
     let table = try tokens.map { path in
       do { return try TokenTable(json: Standard.read(path)) } catch let error as JSONError {
         throw ToolError(

@@ -211,7 +211,7 @@ struct TokenTests {
     #expect(TransportRequest(.post, "https://example.org", isRepeatable: true).isRepeatable)
   }
 
-  /// Promises
+  /// Promises: X-6
   @Test("addresses without TLS are refused before anything is sent, except this machine's, or on purpose")
   func encryption() async throws {
     let authority = Authority(ledger: try SQLiteLedger(), now: { 0 })

@@ -13,7 +13,7 @@ import Testing
         FieldSchema("list", .reference(to: "TodoList", onDelete: .cascade), optional: true),
         FieldSchema("views", .int, default: .int(0), merge: .counter),
         FieldSchema("priority", .int, default: .int(1)),
-        FieldSchema("secret", .text, optional: true),
+        FieldSchema("secret", .text, optional: true, sensitive: true),
         FieldSchema("created", .date),
       ])
     #expect(Todo.schema == expected)

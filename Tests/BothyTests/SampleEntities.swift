@@ -28,7 +28,7 @@ struct Address: Codable, JSONField, Hashable {
   @OnDelete(.cascade) var list: Reference<TodoList>?
   @Merge(.counter) var views = 0
   var priority: Priority = .normal
-  var secret: String?
+  @Sensitive var secret: String?
   @Transient var isSelected = false
   var created = Date()
 

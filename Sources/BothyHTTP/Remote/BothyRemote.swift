@@ -53,6 +53,9 @@ public struct BothyRemote: RemoteStorage {
       accessToken: { try await token().map { AccessToken($0) } })
   }
 
+  /// True with TLS, and on this machine.
+  public var isConfidential: Bool { GuardedTransport.isConfidential(base) }
+
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     let response = try await send(.post, "/sync", body: request.encoded())
     return try Self.parsed { try SyncResponse(decoding: response.body) }

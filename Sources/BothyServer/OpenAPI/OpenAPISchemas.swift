@@ -61,6 +61,7 @@ enum OpenAPISchemas {
       "base":{"type":["string","null"],"description":"The version the change was made against."},
       "fields":{"$ref":"#/components/schemas/Fields"},
       "cleared":{"type":"array","items":{"type":"string"}},
+      "secrets":{"type":"object","additionalProperties":{"type":"string"},"description":"Values of sensitive fields; they are no part of the record."},
       "modified":{"type":["integer","null"],"minimum":-9007199254740992,"maximum":9007199254740992},
       "sharing":{"oneOf":[{"$ref":"#/components/schemas/SharingChange"},{"type":"null"}]},
       "group":{"oneOf":[{"$ref":"#/components/schemas/OperationGroup"},{"type":"null"}]}},

@@ -52,7 +52,7 @@ extension FieldSchema {
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
     unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
-    onDelete: FieldKind.DeleteRule = .nullify
+    onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false
   ) -> FieldSchema {
     var kind = Value.fieldKind
     switch kind {
@@ -62,6 +62,6 @@ extension FieldSchema {
     }
     return FieldSchema(
       name, kind, optional: Value.isOptionalField, default: defaultValue?.fieldValue, indexed: indexed,
-      unique: unique, fullText: fullText, merge: merge)
+      unique: unique, fullText: fullText, merge: merge, sensitive: sensitive)
   }
 }

@@ -22,6 +22,8 @@ package final class TypeTable: Sendable {
   /// The fields that name blobs, and their quoted columns: none in most types.
   package let blobFields: [String]
   package let blobColumns: [String]
+  /// The positions of fields whose values are never stored here.
+  package let sensitivePositions: [Int]
   /// Whether a write has more to do than its row and its outbox entry.
   let hasSideWork: Bool
 
@@ -57,7 +59,10 @@ package final class TypeTable: Sendable {
     }
     blobFields = schema.fields.filter { $0.kind == .blob }.map(\.name)
     blobColumns = blobFields.map(\.quotedIdentifier)
-    hasSideWork = hasListReferences || (schema.isSynced && schema.fields.contains(where: \.isUnique))
+    sensitivePositions = schema.fields.indices.filter { schema.fields[$0].isSensitive }
+    hasSideWork =
+      hasListReferences || !sensitivePositions.isEmpty
+      || (schema.isSynced && schema.fields.contains(where: \.isUnique))
     let system = schema.isSynced ? ["_container", "_version", "_extra"] : []
     let inserted = ["_id"] + columns + (schema.isSynced ? ["_container"] : [])
     insertSQL = Self.insert(into: table, inserted)

@@ -9,12 +9,16 @@ public struct FieldSchema: Sendable, Hashable {
   public var isUnique: Bool
   /// Part of the type's full-text index (kind `text` only).
   public var isFullText: Bool
+  /// Kept out of the row and of all that is stored of it: in the secret store until the server has it, and read as
+  /// null. An optional string without an index.
+  public var isSensitive: Bool
   /// How concurrent edits of this field are merged under `MergePolicy.fieldMerge`.
   public var merge: FieldMergeRule
 
   public init(
     _ name: String, _ kind: FieldKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
-    indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server
+    indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
+    sensitive: Bool = false
   ) {
     self.name = name
     self.kind = kind
@@ -24,6 +28,7 @@ public struct FieldSchema: Sendable, Hashable {
     isUnique = unique
     isFullText = fullText
     self.merge = merge
+    isSensitive = sensitive
   }
 
   /// The columns that hold the field: one, or two for a coordinate.

@@ -1,6 +1,6 @@
 extension Schema {
   /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional",
-  /// "default", "indexed", "unique", "fullText", "merge", "to", "onDelete"}], "synced",
+  /// "default", "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete"}], "synced",
   /// "writeMode", "permissions"}]}`. Unknown members are errors, so that a misspelt option is not ignored.
   ///
   /// Throws `StoreError` with code `.invalidSchema`; the message names the type, the field and the remedy.
@@ -61,7 +61,7 @@ extension Schema {
     let members = try members(
       value, of: "A field of \(type)",
       allowed: [
-        "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "to",
+        "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "sensitive", "to",
         "onDelete",
       ])
     guard let name = members["name"]?.stringValue else {
@@ -73,6 +73,7 @@ extension Schema {
     field.isIndexed = try flag(members["indexed"], "indexed", of: place) ?? false
     field.isUnique = try flag(members["unique"], "unique", of: place) ?? false
     field.isFullText = try flag(members["fullText"], "fullText", of: place) ?? false
+    field.isSensitive = try flag(members["sensitive"], "sensitive", of: place) ?? false
     if let rule = members["merge"] { field.merge = try choice(rule, "merge", of: place) }
     if let value = members["default"], !value.isNull {
       do { field.defaultValue = try FieldValue(json: value, kind: field.kind) } catch {
@@ -175,6 +176,7 @@ extension FieldSchema {
     if isIndexed { members["indexed"] = true }
     if isUnique { members["unique"] = true }
     if isFullText { members["fullText"] = true }
+    if isSensitive { members["sensitive"] = true }
     if merge != .server { members["merge"] = .string(merge.rawValue) }
     if let defaultValue {
       var writer = JSONWriter()

@@ -57,6 +57,14 @@ public struct Schema: Sendable, Hashable {
     if field.isFullText && field.kind != .text {
       throw .invalidSchema("\(place) can't be in the full-text index: it is not a string.")
     }
+    if field.isSensitive
+      && (field.kind != .text || !field.isOptional || field.isIndexed || field.isUnique || field.isFullText
+        || field.defaultValue != nil || !type.isSynced)
+    {
+      throw .invalidSchema(
+        "\(place) can't be sensitive: such a field is an optional string of a synced type, with no default and no index."
+      )
+    }
     if field.kind == .coordinate && field.isUnique {
       throw .invalidSchema("\(place) can't be unique: it is a coordinate.")
     }

@@ -14,6 +14,10 @@ public final class WriteTransaction: ReadTransaction {
   /// What brings about the changes that follow, for those who listen to events.
   package var source: RecordEvent.Source
   var log: EventLog?
+  /// Where the values of sensitive fields are kept.
+  package var secretStore: (any SecretStore)?
+  /// Those written by this transaction, to be kept there just before the commit.
+  private(set) var secrets: [SecretKey: String] = [:]
   private let recorder: (any ChangeRecorder)?
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
@@ -131,6 +135,7 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   private func insert(_ table: TypeTable, id: String, container: String?, values: [FieldValue]) throws {
+    let values = conceal(values, table, id)
     if table.hasSideWork { try checkUnique(table, id: id, values) }
     try insert(table, id: id, container: container) { encoder in
       for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
@@ -165,7 +170,10 @@ public final class WriteTransaction: ReadTransaction {
     guard let before = try row(table, id: id) else {
       throw Self.notFound(RecordID(type: table.schema.name, id: id))
     }
-    if before.values == values { return }
+    let given = values
+    let values = conceal(values, table, id)
+    // A secret changes nothing in the row, and is to be sent all the same.
+    if before.values == values && values == given { return }
     if table.hasSideWork { try checkUnique(table, id: id, values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
@@ -177,6 +185,18 @@ public final class WriteTransaction: ReadTransaction {
     try link(table, id: id, values)
     changed(.update, table, id, before: before)
     try flushIfFull()
+  }
+
+  /// Takes the values of sensitive fields aside and leaves null for the row.
+  private func conceal(_ values: [FieldValue], _ table: TypeTable, _ id: String) -> [FieldValue] {
+    var values = values
+    for position in table.sensitivePositions {
+      guard case .text(let secret) = values[position] else { continue }
+      let record = RecordID(type: table.schema.name, id: id)
+      secrets[SecretKey(record, field: table.schema.fields[position].name)] = secret
+      values[position] = .null
+    }
+    return values
   }
 
   private func replace(_ table: TypeTable, id: String, _ encode: (inout FieldEncoder) -> Void) throws {

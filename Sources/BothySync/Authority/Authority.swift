@@ -40,6 +40,7 @@ public struct Authority: Sendable {
       var response = SyncResponse(serverTime: now)
       var told: Set<Int64> = []
       response.outcomes = try apply(request, principal, now, ledger, told: &told)
+      try receiveSecrets(of: request, response.outcomes, space)
       if let oldest = request.oldestOpen {
         try ledger.forget(device: request.device, before: oldest, rememberedBefore: now - Self.latest)
       }
@@ -75,6 +76,22 @@ public struct Authority: Sendable {
       if let token = pull.cursor, Cursor(token: token) == nil {
         throw AuthorityError(
           .badCursor, "'\(token)' is no cursor of this server. Pull without a cursor to start over.")
+      }
+    }
+  }
+
+  /// Hands over the secrets of what was applied, before the transaction ends: if that fails, all of it is sent again.
+  private func receiveSecrets(of request: SyncRequest, _ outcomes: [Outcome], _ space: String) throws {
+    guard let receive = rules.receiveSecrets, request.operations.contains(where: { !$0.secrets.isEmpty })
+    else {
+      return
+    }
+    let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    for outcome in outcomes {
+      guard let operation = operations[outcome.operation], !operation.secrets.isEmpty else { continue }
+      switch outcome.verdict {
+      case .applied, .duplicate: try receive(space, operation.record, operation.secrets)
+      case .conflict, .rejected, .waiting: break
       }
     }
   }

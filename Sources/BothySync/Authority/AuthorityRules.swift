@@ -16,6 +16,9 @@ public struct AuthorityRules: Sendable {
   public var historyLimit = 10_000
   /// Devices whose schema version is lower are told to update; their operations are refused.
   public var minimumSchemaVersion: Int
+  /// Takes the values of sensitive fields, which are never part of a record: the space, the record, the values. What
+  /// it throws refuses the whole request. Nil refuses operations that have such values.
+  public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
 
   public init(
     schema: Schema? = nil, checksReferences: Bool = false, operationLimit: Int = 1000, pageLimit: Int = 5000,

@@ -95,6 +95,10 @@ package struct Judgement {
   private func refusal(of operation: Operation, current: ServerRecord?) -> Rejection? {
     let type = operation.record.type
     if let problem = Self.badName(operation) { return problem }
+    if !operation.secrets.isEmpty && rules.receiveSecrets == nil {
+      return Rejection(
+        code: "secretsRefused", message: "This server has no place for the sensitive fields of \(type).")
+    }
     let action: AccessAction =
       switch operation.kind {
       case .insert: .create

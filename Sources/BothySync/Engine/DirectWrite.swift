@@ -16,6 +16,8 @@ struct DirectWrite: Sendable {
     var base: OutboxEntry.Base?
     /// The revision of what was pending before; nil when nothing was.
     var pending: Int64?
+    /// The values of sensitive fields, which are not part of what is kept of an operation.
+    var secrets: [SecretKey: String] = [:]
   }
 
   enum Result: Sendable {
@@ -35,8 +37,10 @@ struct DirectWrite: Sendable {
         try await pass.store.write { try change.apply(in: $0) }
         return .accepted(version: draft.version ?? "")
       }
+      let sent = try SecretWork(store: pass.store).attached(
+        to: [operation], and: draft.secrets, isConfidential: pass.remote.isConfidential)
       let request = SyncRequest(
-        device: pass.device, schemaVersion: pass.store.schema.version, operations: [operation],
+        device: pass.device, schemaVersion: pass.store.schema.version, operations: sent,
         principal: pass.owner?.principal)
       if let error = try await uploadBlobs(of: operation) {
         // Nothing was sent: what is queued is a change like any other.
@@ -53,6 +57,9 @@ struct DirectWrite: Sendable {
       switch verdict {
       case .applied(let version, _, let record), .duplicate(let version, _, let record):
         try await keep(operation, version, record, draft)
+        if sent.contains(where: { !$0.secrets.isEmpty }) {
+          try await pass.store.write(origin: .remote) { try SecretWork.sweep(in: $0) }
+        }
         return .accepted(version: version)
       case .rejected(let rejection):
         throw SyncError(.rejected, rejection.message, record: change.id, rejection: rejection)
@@ -125,6 +132,7 @@ struct DirectWrite: Sendable {
         try transaction.flush()
         var draft = try draft(in: transaction)
         draft.pending = pending
+        draft.secrets = transaction.secrets
         throw draft
       }
     } catch let draft as Draft { return draft }

@@ -129,7 +129,10 @@ struct SyncPass: Sendable {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
     }
     let sentAt = clock.now()
-    let response = try await remote.exchange(plan.request)
+    var sent = plan.request
+    sent.operations = try SecretWork(store: store).attached(
+      to: sent.operations, isConfidential: remote.isConfidential)
+    let response = try await remote.exchange(sent)
     report.requests += 1
     try await keep(clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now()))
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
@@ -257,6 +260,7 @@ struct SyncPass: Sendable {
       for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
       var applied = Applied(report: settlement.report)
       transaction.source = .remote
+      try SecretWork.sweep(in: transaction)
       var pull = try PullApplication(transaction, now: now)
       pull.orphans = configuration.orphans
       for index in pages.indices {

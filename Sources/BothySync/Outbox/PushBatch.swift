@@ -216,7 +216,8 @@ struct PushBatchBuilder {
       entry.base == nil
       ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
     if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
-      && entry.sharing == nil
+      && entry.sharing == nil,
+      try SecretWork.secrets(of: entry.record, table, transaction.secretStore).isEmpty
     {
       // Deleted and made again just as the server has it: the new row does not know its version yet.
       if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }

@@ -48,6 +48,8 @@ extension TypeTable {
           unknown[name] = try JSONValue(from: &reader)
           return
         }
+        // A server that tells a secret tells it to nobody here.
+        if schema.fields[position].isSensitive { return try reader.skip() }
         let start = reader
         do {
           values[position] = try FieldValue(from: &reader, kind: schema.fields[position].kind)

@@ -8,6 +8,9 @@ public protocol RemoteStorage: Sendable {
   /// Sends operations and pulls changes in one round trip.
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse
 
+  /// Whether nobody on the way can read what is sent. Sensitive fields go no other way.
+  var isConfidential: Bool { get }
+
   /// The records that a query selects, at most `limit` of them. One round trip.
   func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord]
 
@@ -54,6 +57,9 @@ extension RemoteStorage {
   {
     nil
   }
+
+  /// A remote that says nothing about it never leaves this process, or uses TLS.
+  public var isConfidential: Bool { true }
 }
 
 /// Proof of equality: the number of live records of a scope and the sum of their hashes.

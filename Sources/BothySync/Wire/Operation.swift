@@ -18,6 +18,8 @@ public struct Operation: Sendable, Hashable {
   public var fields: [String: JSONValue]
   /// When the user made the change, in milliseconds, corrected to the server's clock; nil lets the server say.
   public var modified: Int64?
+  /// Values of sensitive fields, which are no part of the record.
+  public var secrets = Secrets()
   /// Whom to let in or shut out, with the change or by itself.
   public var sharing: SharingChange?
 
@@ -56,8 +58,7 @@ public struct Operation: Sendable, Hashable {
 
 extension Operation {
   /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
-  /// "group"?}`: set
-  /// fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
+  /// "group"?,"secrets"?}`: set fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("id")
@@ -88,6 +89,10 @@ extension Operation {
       writer.key("size")
       writer.value(group.size)
       writer.endObject()
+    }
+    if !secrets.isEmpty {
+      writer.key("secrets")
+      JSONValue.write(secrets.values.mapValues { .string($0) }, to: &writer)
     }
     if kind != .delete { writeFields(to: &writer) }
     if let sharing {
@@ -122,6 +127,7 @@ extension Operation {
       id: id, kind: kind, record: RecordID(type: type, id: record), container: members.container,
       base: members.base, fields: members.fields, modified: members.modified, sharing: members.sharing,
       group: members.group)
+    secrets = Secrets(members.secrets)
   }
 
   private struct Members {
@@ -134,6 +140,7 @@ extension Operation {
     var modified: Int64?
     var fields: [String: JSONValue] = [:]
     var cleared: [String] = []
+    var secrets: [String: String] = [:]
     var sharing: SharingChange?
     var group: Group?
 
@@ -152,6 +159,7 @@ extension Operation {
       case "base": base = try reader.nextIsNull() ? nil : reader.string()
       case "modified": modified = try reader.nextIsNull() ? nil : reader.int()
       case "sharing": sharing = try reader.nextIsNull() ? nil : SharingChange(from: &reader)
+      case "secrets": try reader.object { secrets[$0] = try $1.string() }
       case "fields": try reader.object { fields[$0] = try JSONValue(from: &$1) }
       case "group": group = try reader.nextIsNull() ? nil : Group(from: &reader)
       case "cleared": try reader.array { cleared.append(try $0.string()) }

@@ -71,6 +71,8 @@ private struct NamedRemote: RemoteStorage {
   let address: RemoteAddress
   let remote: any RemoteStorage
 
+  var isConfidential: Bool { remote.isConfidential }
+
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     do { return try await remote.exchange(request) } catch { throw named(error) }
   }

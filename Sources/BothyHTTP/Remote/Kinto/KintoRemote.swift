@@ -56,6 +56,9 @@ public struct KintoRemote: RemoteStorage {
   ///
   /// When the network is lost between two batches, the outcomes that came are returned alone; the other operations are
   /// in doubt, and the next exchange says what is wrong.
+  /// False: a stock Kinto has no place for sensitive fields, so they stay on the device.
+  public var isConfidential: Bool { false }
+
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await client.checkPause()
     var pushed = KintoPush.Result()

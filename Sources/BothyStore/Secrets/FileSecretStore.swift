@@ -1,0 +1,71 @@
+import Foundation
+
+/// Secrets as files in a folder, one each, that only their owner may read (mode 0600, the folder 0700): for systems
+/// without a keychain.
+public struct FileSecretStore: SecretStore {
+  private let folder: String
+
+  /// - Parameter folder: Made with the first secret.
+  public init(folder: String) { self.folder = folder }
+
+  public func secret(_ key: SecretKey) throws -> String? {
+    let path = path(of: key)
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    return try document(at: path)["secret"]?.stringValue
+  }
+
+  public func set(_ secret: String, for key: SecretKey) throws {
+    let manager = FileManager.default
+    try manager.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let document: JSONValue = [
+      "type": .string(key.record.type), "id": .string(key.record.id), "field": .string(key.field),
+      "secret": .string(secret),
+    ]
+    // Under another name first: a crash leaves the old secret or the new one.
+    let part = path(of: key) + ".part"
+    try? manager.removeItem(atPath: part)  // left by a crash, or not there
+    guard manager.createFile(atPath: part, contents: nil, attributes: [.posixPermissions: 0o600]),
+      let handle = FileHandle(forWritingAtPath: part)
+    else { throw StoreError(.readOnly, "The folder of secrets, \(folder), can't be written.") }
+    try handle.write(contentsOf: Data(document.canonicalText.utf8))
+    try handle.synchronize()
+    try handle.close()
+    guard rename(part, path(of: key)) == 0 else {
+      throw StoreError(.readOnly, "The folder of secrets, \(folder), can't be written.")
+    }
+  }
+
+  public func remove(_ key: SecretKey) throws {
+    let path = path(of: key)
+    if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+  }
+
+  public func keys() throws -> [SecretKey] {
+    guard FileManager.default.fileExists(atPath: folder) else { return [] }
+    return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
+      guard name.hasSuffix(".secret") else { return nil }
+      let document = try document(at: "\(folder)/\(name)")
+      guard let type = document["type"]?.stringValue, let id = document["id"]?.stringValue,
+        let field = document["field"]?.stringValue
+      else { return nil }
+      return SecretKey(RecordID(type: type, id: id), field: field)
+    }
+  }
+
+  private func document(at path: String) throws -> JSONValue {
+    try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path))))
+  }
+
+  /// A name of one length that is another for each key on every file system: 128 bits of FNV-1a over its parts.
+  private func path(of key: SecretKey) -> String {
+    var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
+    for part in [key.record.type, key.record.id, key.field] {
+      for byte in Array(part.utf8) + [0] {
+        hash ^= UInt128(byte)
+        hash &*= 0x0000_0000_0100_0000_0000_0000_0000_013B
+      }
+    }
+    return "\(folder)/\(String(hash, radix: 16)).secret"
+  }
+}

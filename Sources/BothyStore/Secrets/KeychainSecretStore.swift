@@ -1,0 +1,72 @@
+#if canImport(Security)
+  import Foundation
+  import Security
+
+  /// Secrets in the keychain, as generic passwords of one service; readable after the first unlock, on this device
+  /// alone.
+  public struct KeychainSecretStore: SecretStore {
+    private let service: String
+
+    /// - Parameter service: A name for this database's secrets, such as the app's identifier with the account.
+    public init(service: String) { self.service = service }
+
+    public func secret(_ key: SecretKey) throws -> String? {
+      var query = item(key)
+      query[kSecReturnData as String] = true
+      query[kSecMatchLimit as String] = kSecMatchLimitOne
+      var found: CFTypeRef?
+      let status = SecItemCopyMatching(query as CFDictionary, &found)
+      if status == errSecItemNotFound { return nil }
+      guard status == errSecSuccess, let data = found as? Data else { throw Self.error(status) }
+      return String(decoding: data, as: UTF8.self)
+    }
+
+    public func set(_ secret: String, for key: SecretKey) throws {
+      let value = [kSecValueData as String: Data(secret.utf8)]
+      let status = SecItemUpdate(item(key) as CFDictionary, value as CFDictionary)
+      if status == errSecSuccess { return }
+      guard status == errSecItemNotFound else { throw Self.error(status) }
+      var query = item(key)
+      query[kSecValueData as String] = Data(secret.utf8)
+      query[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+      let added = SecItemAdd(query as CFDictionary, nil)
+      guard added == errSecSuccess else { throw Self.error(added) }
+    }
+
+    public func remove(_ key: SecretKey) throws {
+      let status = SecItemDelete(item(key) as CFDictionary)
+      guard status == errSecSuccess || status == errSecItemNotFound else { throw Self.error(status) }
+    }
+
+    public func keys() throws -> [SecretKey] {
+      let query: [String: Any] = [
+        kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,
+        kSecReturnAttributes as String: true, kSecMatchLimit as String: kSecMatchLimitAll,
+      ]
+      var found: CFTypeRef?
+      let status = SecItemCopyMatching(query as CFDictionary, &found)
+      if status == errSecItemNotFound { return [] }
+      guard status == errSecSuccess, let items = found as? [[String: Any]] else { throw Self.error(status) }
+      return items.compactMap { item in
+        guard let account = item[kSecAttrAccount as String] as? String,
+          let parts = (try? JSONValue(parsing: account))?.arrayValue?.compactMap(\.stringValue),
+          parts.count == 3
+        else { return nil }  // not one of ours
+        return SecretKey(RecordID(type: parts[0], id: parts[1]), field: parts[2])
+      }
+    }
+
+    private func item(_ key: SecretKey) -> [String: Any] {
+      let account: JSONValue = [.string(key.record.type), .string(key.record.id), .string(key.field)]
+      return [
+        kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,
+        kSecAttrAccount as String: account.canonicalText,
+      ]
+    }
+
+    private static func error(_ status: OSStatus) -> StoreError {
+      StoreError(
+        .readOnly, "The keychain refused a secret (status \(status)). Unlock the device and try again.")
+    }
+  }
+#endif

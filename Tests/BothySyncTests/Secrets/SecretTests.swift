@@ -1,0 +1,194 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Sensitive fields: kept apart, sent once, forgotten.
+@Suite("Sensitive fields")
+struct SecretTests {
+  private static let schema = Schema(
+    types: [
+      TypeSchema(
+        "User",
+        fields: [FieldSchema("name", .text), FieldSchema("password", .text, optional: true, sensitive: true)])
+    ])
+  private static let word = "correct-horse-battery"
+
+  /// A server that takes secrets, and what it took.
+  private final class Taken: Sendable {
+    private let taken = Mutex<[String]>([])
+    var words: [String] { taken.withLock { $0 } }
+
+    func rules() -> AuthorityRules {
+      var rules = AuthorityRules()
+      rules.receiveSecrets = { space, record, secrets in
+        self.taken.withLock { $0.append("\(space)/\(record.id)=\(secrets.values["password"] ?? "")") }
+      }
+      return rules
+    }
+  }
+
+  private func user(_ password: String? = word) -> Record {
+    var record = Record("User", id: "U1", ["name": "ann"])
+    if let password { record["password"] = .text(password) }
+    return record
+  }
+
+  /// All bytes of the database and its log.
+  private func contains(_ word: String, _ device: SimulatedDevice) throws -> Bool {
+    for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: device.path + suffix) {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: device.path + suffix))
+      if bytes.range(of: Data(word.utf8)) != nil { return true }
+    }
+    return false
+  }
+
+  private func secrets(_ device: SimulatedDevice) throws -> [SecretKey] {
+    try FileSecretStore(folder: device.path + "-secrets").keys()
+  }
+
+  /// Promises: X-17
+  @Test(
+    "A secret is never in the database, the outbox or the report; it reaches the server once and is forgotten"
+  )
+  func journey() async throws {
+    let taken = Taken()
+    let world = try SimulatedWorld(rules: taken.rules())
+    let device = try world.addDevice(schema: Self.schema)
+    try device.put(user())
+    #expect(try device.record("User", "U1")?.fields == ["name": "ann"])
+    #expect(try secrets(device) == [SecretKey(RecordID(type: "User", id: "U1"), field: "password")])
+    let folder = device.path + "-secrets"
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      let mode =
+        try FileManager.default.attributesOfItem(atPath: folder + "/" + name)[.posixPermissions] as? Int
+      #expect(mode == 0o600)
+    }
+    try device.restart()
+    let report = await device.store.sync()
+    #expect(report.pushed == 1 && taken.words == ["test/U1=\(Self.word)"])
+    #expect(try secrets(device).isEmpty)
+    #expect(try !contains(Self.word, device))
+    #expect(!String(reflecting: report).contains(Self.word))
+    #expect(!device.operations.map { String(reflecting: $0) }.joined().contains(Self.word))
+    #expect(try await world.serverRecords().values.map { try $0.fields.members() } == [["name": "ann"]])
+    #expect(try await world.serverDigest().digest == device.store.digest().digest)
+    #expect(await device.store.sync().pushed == 0)
+  }
+
+  /// Promises: X-17
+  @Test(
+    "Whatever is lost on the way, the secret stays until the server has it, and is not in what waits to be sent again"
+  )
+  func doubt() async throws {
+    for fault in [FaultyRemote.Fault.lostRequest, .lostAnswer] {
+      let taken = Taken()
+      let world = try SimulatedWorld(rules: taken.rules())
+      let device = try world.addDevice(schema: Self.schema)
+      try device.put(user())
+      device.remote.setScript { fault }
+      await device.store.sync()
+      #expect(try secrets(device).count == 1)
+      #expect(try !contains(Self.word, device))
+      device.remote.setScript { .none }
+      try device.restart()
+      #expect(await device.store.sync().pushed == 1)
+      #expect(Set(taken.words) == ["test/U1=\(Self.word)"])
+      #expect(try secrets(device).isEmpty)
+    }
+  }
+
+  /// Promises: X-17
+  @Test("A secret that alone is changed is sent; one changed during the flight is sent after it")
+  func changes() async throws {
+    let taken = Taken()
+    let world = try SimulatedWorld(rules: taken.rules())
+    let device = try world.addDevice(schema: Self.schema)
+    try device.put(user(nil))
+    await device.store.sync()
+    let id = RecordID(type: "User", id: "U1")
+    try device.change { try $0.update(id, fields: ["password": "one"]) }
+    let calls = Calls()
+    let store = device.store.store
+    device.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      // The store is open: a failure shows in what the server took.
+      _ = try? await store.write { try $0.update(id, fields: ["password": "two"]) }
+    }
+    await device.store.sync()
+    await device.store.sync()
+    #expect(taken.words == ["test/U1=one", "test/U1=two"])
+    #expect(try device.store.outbox().isEmpty && secrets(device).isEmpty)
+  }
+
+  /// Promises: X-17
+  @Test(
+    "Where others could read it on the way nothing is sent; where the server has no place for it, it is refused"
+  )
+  func notSent() async throws {
+    let world = try SimulatedWorld()
+    let device = try world.addDevice(schema: Self.schema)
+    try device.put(user())
+    let refused = await device.store.sync()
+    #expect(refused.failures.map(\.code) == ["secretsRefused"])
+    #expect(try secrets(device).count == 1)
+    let open = OpenRemote(remote: device.remote)
+    let store = try SyncedStore(at: nil, schema: Self.schema, remote: open, configuration: .quiet)
+    try await store.store.write { [record = user()] in try $0.insert(record) }
+    device.remote.forgetRequests()
+    #expect(await store.sync().skipped?.name == "insecureAddress")
+    let error = await #expect(throws: SyncError.self) {
+      try await store.save(
+        Record("User", id: "U9", ["name": "bob", "password": "other"]),
+        options: RequestOptions(savePolicy: .networkThenCache))
+    }
+    #expect(error != nil)
+    #expect(device.remote.requests.flatMap(\.operations).isEmpty)
+    #expect(try store.pendingCounts().insert == 1)
+  }
+
+  /// Promises: X-17
+  @Test("A save that goes to the server at once takes the secret with it and keeps none; a purge forgets it")
+  func direct() async throws {
+    let taken = Taken()
+    let world = try SimulatedWorld(rules: taken.rules())
+    let device = try world.addDevice(schema: Self.schema)
+    try await device.store.save(user(), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(taken.words == ["test/U1=\(Self.word)"])
+    try device.put(Record("User", id: "U2", ["name": "bob", "password": "x"]))
+    try device.store.purge(includingPending: true)
+    try device.restart()
+    #expect(try secrets(device).isEmpty)
+    #expect(try !contains(Self.word, device))
+  }
+
+  @Test("Only an optional string of a synced type, with no index and no default, can be sensitive")
+  func declaration() throws {
+    for field in [
+      FieldSchema("x", .text, sensitive: true), FieldSchema("x", .int, optional: true, sensitive: true),
+      FieldSchema("x", .text, optional: true, indexed: true, sensitive: true),
+      FieldSchema("x", .text, optional: true, fullText: true, sensitive: true),
+    ] {
+      #expect(throws: StoreError.self) { try Schema(types: [TypeSchema("T", fields: [field])]).validate() }
+    }
+    #expect(try Schema(json: Self.schema.json.canonicalText) == Self.schema)
+  }
+}
+
+/// A remote whose way can be read by others.
+private struct OpenRemote: RemoteStorage {
+  let remote: FaultyRemote
+  var isConfidential: Bool { false }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await remote.exchange(request)
+  }
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await remote.query(query)
+  }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+}
