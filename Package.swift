@@ -103,7 +103,7 @@ let package = Package(
     .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
     .testTarget(
-      name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting"],
+      name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting", log],
       swiftSettings: strict),
     .testTarget(
       name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],

@@ -92,7 +92,7 @@ extension Store {
     let result = try body(transaction)
     try transaction.flush()
     // Last, and before the commit: a crash in between leaves a secret that nothing waits for, which is removed later.
-    for (key, secret) in transaction.secrets { try secrets?.set(secret, for: key) }
+    for (key, secret) in transaction.secrets { try secrets.set(secret, for: key) }
     try options.onStep?(.commit, origin)
     return (result, Done(touched: transaction.touched, events: transaction.log?.events ?? []))
   }

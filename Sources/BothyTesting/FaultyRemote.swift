@@ -30,7 +30,7 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   private struct State: Sendable {
-    var script: @Sendable () -> Fault = { .none }
+    var script: @Sendable (SyncRequest?) -> Fault = { _ in .none }
     var duringExchange: @Sendable () async -> Void = {}
     var beforeSending: @Sendable (SyncRequest) async -> Void = { _ in }
     var cut = Cut.none
@@ -81,7 +81,14 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// Sets what happens to each exchange from now on.
-  public func setScript(_ script: @escaping @Sendable () -> Fault) { state.withLock { $0.script = script } }
+  public func setScript(_ script: @escaping @Sendable () -> Fault) {
+    state.withLock { $0.script = { _ in script() } }
+  }
+
+  /// Sets what happens to each exchange from now on, by what it carries; other calls are left alone.
+  public func setScript(forExchange script: @escaping @Sendable (SyncRequest) -> Fault) {
+    state.withLock { $0.script = { $0.map(script) ?? .none } }
+  }
 
   /// Sets what happens to each request for a blob from now on.
   public func setBlobScript(_ script: @escaping @Sendable (BlobRequest) -> Fault) {
@@ -119,7 +126,7 @@ public final class FaultyRemote: RemoteStorage {
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     let (fault, during, before) = state.withLock { state in
       state.requests.append(request)
-      return (state.script(), state.duringExchange, state.beforeSending)
+      return (state.script(request), state.duringExchange, state.beforeSending)
     }
     await before(request)
     let cut = cut
@@ -185,7 +192,7 @@ public final class FaultyRemote: RemoteStorage {
   private func failRead() throws(RemoteError) {
     let (fault, cut) = state.withLock { state in
       state.reads += 1
-      return (state.script(), state.cut)
+      return (state.script(nil), state.cut)
     }
     guard cut == .none else { throw Self.unreachable }
     switch fault {

@@ -17,7 +17,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Where the values of sensitive fields are kept.
   package var secretStore: (any SecretStore)?
   /// Those written by this transaction, to be kept there just before the commit.
-  private(set) var secrets: [SecretKey: String] = [:]
+  package private(set) var secrets: [SecretKey: String] = [:]
   private let recorder: (any ChangeRecorder)?
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords

@@ -13,8 +13,8 @@ public struct SyncConfiguration: Sendable {
   /// What becomes of an unsent record when others delete what it refers to.
   public var orphans: OrphanPolicy = .deleteRule
   public var localFailure: LocalFailurePolicy = .throwError
-  /// Whether a sync with callbacks that is asked for while one is running does nothing, instead of joining it.
-  public var ignoresWhileRunning = false
+  /// What a sync does that is asked for while one is running. Syncs that are part of a read or a save always join.
+  public var ifRunning: IfRunning = .join
   public var unevaluable: UnevaluablePolicy = .throwError
   /// Whether an empty answer that is known to be complete keeps `.cacheElseNetwork` from asking the server.
   public var trustsCompleteness = false

@@ -43,6 +43,14 @@ struct SyncPass: Sendable {
     // Not given up, it ends by the clock.
     if isShared { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.skipped)
+    for failure in report.failures {
+      configuration.logger.notice(
+        "The server refused a change.",
+        metadata: [
+          "record": "\(failure.record)", "operation": "\(failure.operation)", "code": "\(failure.code)",
+          "reason": "\(failure.message)",
+        ])
+    }
     return report
   }
 
@@ -128,13 +136,10 @@ struct SyncPass: Sendable {
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
     }
-    let sentAt = clock.now()
     var sent = plan.request
     sent.operations = try SecretWork(store: store).attached(
       to: sent.operations, isConfidential: remote.isConfidential)
-    let response = try await remote.exchange(sent)
-    report.requests += 1
-    try await keep(clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now()))
+    let response = try await answer(to: sent, of: plan.batch, &report)
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
       .decide(plan.batch, response)
     try Task.checkCancellation()
@@ -225,11 +230,6 @@ struct SyncPass: Sendable {
     let version = store.schema.version
     // Not remembered, it is asked again after a relaunch: no harm.
     try? await store.write(origin: .remote) { try SyncValues.setUpdateRequired(message, at: version, in: $0) }
-  }
-
-  private func keep(_ estimate: SyncClock.Estimate?) async throws {
-    guard let estimate else { return }
-    try await store.write(origin: .remote) { try SyncValues.save(estimate, in: $0) }
   }
 
   // MARK: the answer

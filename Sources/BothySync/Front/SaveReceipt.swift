@@ -24,7 +24,7 @@ public struct SaveReceipt: Sendable {
         if Task.isCancelled { throw CancellationError() }
       }
     }
-    let report = await store.sync(.push)
+    let report = await store.sync(.push, ifRunning: .join)
     if let settled = try store.outcome(of: record, revision, after: report) { return settled }
     throw report.skipped.map { SyncError($0) }
       ?? SyncError(.pendingChanges, "\(record) is still pending.", record: record)

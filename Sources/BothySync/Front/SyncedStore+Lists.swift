@@ -21,7 +21,7 @@ extension SyncedStore {
         return try storedLists()
       }
     case .syncThenCache:
-      await sync(.both)
+      await sync(.both, ifRunning: .join)
       return try storedLists()
     case .cacheThenRefresh:
       askInBackground()

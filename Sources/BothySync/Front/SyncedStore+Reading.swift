@@ -71,9 +71,9 @@ extension SyncedStore {
 
   /// Syncs both ways; after `timeout` the sync goes on by itself, and nil is returned.
   private func sync(container: String?, within timeout: Duration?) async -> SyncReport? {
-    guard let timeout else { return await sync(.both, container: container) }
+    guard let timeout else { return await sync(.both, container: container, ifRunning: .join) }
     let (first, continuation) = AsyncStream<SyncReport?>.makeStream()
-    Task { continuation.yield(await sync(.both, container: container)) }
+    Task { continuation.yield(await sync(.both, container: container, ifRunning: .join)) }
     let sleeper = Task { [sleep = configuration.sleep] in
       // Cancelled means that the sync was faster.
       try? await sleep(timeout)

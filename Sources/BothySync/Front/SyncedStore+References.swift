@@ -59,7 +59,7 @@ extension SyncedStore {
         missing = []
       case .networkOnly, .networkElseCache: missing = wanted
       case .syncThenCache:
-        await sync(.both, container: type)
+        await sync(.both, container: type, ifRunning: .join)
         missing = try await absent(wanted, type)
       case .cacheElseNetwork: missing = try await absent(wanted, type)
       }

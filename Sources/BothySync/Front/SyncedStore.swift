@@ -127,12 +127,12 @@ public final class SyncedStore: Sendable {
   ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
   ///   - forced: whether it runs though syncing is paused, the sync policy forbids it, or the server asked for a newer
   ///     version of the app. Otherwise the report says `skipped`, and no request is made.
-  ///   - ifRunning: what to do when a sync is running already.
+  ///   - ifRunning: what to do when a sync is running already; nil as configured.
   @discardableResult
   public func sync(
-    _ scope: SyncScope? = nil, container: String? = nil, forced: Bool = false, ifRunning: IfRunning = .join
+    _ scope: SyncScope? = nil, container: String? = nil, forced: Bool = false, ifRunning: IfRunning? = nil
   ) async -> SyncReport {
-    if ifRunning == .ignore && engine.isBusy {
+    if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
       var report = SyncReport()
       report.skipped = .alreadyRunning
       return report
@@ -154,7 +154,7 @@ public final class SyncedStore: Sendable {
   /// Throws `SyncError` when that could not be reached.
   @discardableResult
   public func caughtUp() async throws -> SyncReport {
-    let report = await sync(.both)
+    let report = await sync(.both, ifRunning: .join)
     if let reason = report.skipped { throw SyncError(reason) }
     let waiting = try pendingCounts()
     guard waiting.total == waiting.held else {

@@ -15,7 +15,7 @@ extension SyncConfiguration {
     configuration.sendsLocalTimes = false
     configuration.triggers = []
     configuration.unevaluable = .empty
-    configuration.ignoresWhileRunning = true
+    configuration.ifRunning = .ignore
     return configuration
   }
 

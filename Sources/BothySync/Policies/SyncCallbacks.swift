@@ -62,16 +62,11 @@ extension SyncReport {
 
 extension SyncedStore {
   /// Syncs and tells the callbacks of it; a sync that found no network tells its completion. While another is running
-  /// it joins that, or does nothing and tells nothing, as `configuration.ignoresWhileRunning` says.
+  /// it joins that, or does nothing and tells nothing, as `configuration.ifRunning` says.
   @discardableResult
   public func sync(_ scope: SyncScope? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
-    if configuration.ignoresWhileRunning && status.isSyncing {
-      var report = SyncReport()
-      report.skipped = .alreadyRunning
-      return report
-    }
     let report = await sync(scope)
-    await callbacks.deliver(report)
+    if report.skipped != .alreadyRunning { await callbacks.deliver(report) }
     return report
   }
 

@@ -49,6 +49,8 @@ struct HintedRemote: RemoteStorage {
   let belief: Belief
   let now: @Sendable () -> Int64
 
+  var isConfidential: Bool { remote.isConfidential }
+
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await noting { () throws(RemoteError) in try await remote.exchange(request) }
   }

@@ -60,7 +60,7 @@ extension SyncedStore: DataStorage {
 
   private func refresh(_ container: String) async throws {
     let policy = fetchPolicy
-    let report = await sync(policy == .syncThenCache ? .both : .pull, container: container)
+    let report = await sync(policy == .syncThenCache ? .both : .pull, container: container, ifRunning: .join)
     guard let reason = report.skipped, policy != .syncThenCache else { return }
     let error = SyncError(reason)
     if policy == .networkElseCache && error.code == .unreachable { return }

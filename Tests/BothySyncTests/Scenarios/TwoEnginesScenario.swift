@@ -49,6 +49,36 @@ struct TwoEnginesScenario {
     try other.store.close()
   }
 
+  /// Promises: Scenario-25, H-52
+  @Test("Scenario 25: a reset in the middle of a sync leaves neither rows of before nor entries without rows")
+  func resetDuringSync() async throws {
+    for byOther in [false, true] {
+      let pair = try await Pair.sharing(["T1", "T2"])
+      let other = try second(pair.a, pair.world)
+      try pair.a.retitle("T1", "pending")
+      try pair.b.retitle("T2", "news")
+      await pair.b.store.sync()
+      let answered = Latch()
+      pair.a.remote.setDuringExchange { await answered.pass() }
+      let app = pair.a.store
+      let syncing = Task { await app.sync() }
+      await answered.reached()
+      // Another process resets at once; the engine that syncs does it when the sync is over.
+      let resetting = Task { try await (byOther ? other : app).reset(discardingPending: true) }
+      if byOther { try await resetting.value }
+      pair.a.remote.setDuringExchange {}
+      answered.open()
+      _ = await syncing.value
+      try await resetting.value
+      #expect(try pair.a.store.diagnose().findings.isEmpty)
+      // The server had taken the edit before the reset; it is there like any other data.
+      #expect(try await pair.isEven())
+      #expect(try pair.a.title("T1") == "pending")
+      #expect(try pair.a.title("T2") == "news")
+      try other.store.close()
+    }
+  }
+
   /// Promises: Scenario-25
   @Test(
     "Scenario 25: a disk that is full at any step of a write or a sync loses nothing, and room makes it go on"

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import Testing
 
 /// The caching SDK's guide, its section on syncing with the server.
@@ -45,6 +46,7 @@ struct StackMobSyncTests {
     let first = Task { await store.sync(telling: callbacks) }
     await latch.reached()
     #expect(await store.sync(telling: callbacks).skipped == .alreadyRunning)
+    #expect(await store.sync().skipped == .alreadyRunning)
     latch.open()
     #expect(await first.value.pushed == 1)
     #expect(sent.count == 1)
@@ -193,13 +195,24 @@ struct StackMobSyncTests {
     #expect(lines == ["completed []"])
   }
 
-  /// Promises: S-68
-  @Test("What failed is still unsent, and the report that says why can be written down and read again")
+  /// Promises: S-68, S-83
+  @Test(
+    "What failed is still unsent and in the log; the report that says why can be written down and read again")
   func failures() async throws {
-    let pair = try await Pair.preset(.stackMob, sharing: ["T1"], rules: .withoutNotes)
+    let log = RecordedLog()
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"], rules: .withoutNotes) {
+      $0.logger = log.logger
+    }
     try pair.a.edit { $0.note = "refused" }
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.record) == [.note()])
+    let failure = try #require(report.failures.first)
+    #expect(
+      log.lines == [
+        "notice: The server refused a change. code=\(failure.code) operation=update record=Note/T1"
+      ])
+    let written = try JSONEncoder().encode(report)
+    #expect(try JSONDecoder().decode(SyncReport.self, from: written) == report)
     #expect(try pair.a.isPending())
     try pair.a.restart()
     #expect(try pair.a.isPending())

@@ -200,7 +200,8 @@ struct SoakWorkload: Sendable {
     _ operation: String, _ value: JSONValue, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) async throws {
     try SoakLog.say("invoke", operation, value: value)
-    try await store.store.write { try body($0) }
+    let delivery: Delivery = ["transfer", "family"].contains(operation) ? .together : .separately
+    try await store.write(delivery) { try body($0) }
     try SoakLog.say("ok", operation, value: value)
   }
 

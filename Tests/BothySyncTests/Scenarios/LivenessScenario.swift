@@ -1,0 +1,117 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// That work which is left gets done by itself, and no sooner than it may.
+@Suite("Scenario 23: liveness")
+struct LivenessScenario {
+  private func running(
+    _ pair: Pair, _ clock: VirtualClock, _ body: (SimulatedDevice) async throws -> Void
+  ) async throws {
+    let store = pair.a.store
+    let task = Task { await store.run(clock: clock) }
+    try await until { store.status.phase != .stopped }
+    do { try await body(pair.a) } catch {
+      task.cancel()
+      throw error
+    }
+    task.cancel()
+    await task.value
+  }
+
+  private func pair(_ triggers: SyncTriggers = [.start, .save]) async throws -> Pair {
+    try await Pair.sharing {
+      $0.triggers = triggers
+      $0.backoff = Backoff(first: .seconds(1), limit: .seconds(60), random: { 1 })
+    }
+  }
+
+  /// Promises: Scenario-23
+  @Test("Scenario 23: a backlog made offline drains after the network is back, with no further write")
+  func backlog() async throws {
+    let pair = try await pair()
+    pair.a.remote.isOffline = true
+    for number in 0..<20 { try pair.a.insert("N\(number)", "offline") }
+    let clock = VirtualClock()
+    try await running(pair, clock) { a in
+      // The first try was made at the start; then one after 1 s, 2 s, 4 s.
+      for (tries, seconds) in [1, 2, 4].enumerated() {
+        await clock.waitForSleepers()
+        #expect(clock.sleepers.first == .seconds(seconds))
+        clock.advance(by: .seconds(seconds))
+        try await until { a.remote.requests.count == tries + 2 }
+      }
+      a.remote.isOffline = false
+      await clock.waitForSleepers()
+      clock.advance(by: .seconds(8))
+      try await until { try a.store.pendingCounts().total == 0 }
+      #expect(try await pair.world.snapshot().server.count == 21)
+    }
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: Scenario-23, H-42
+  @Test("Scenario 23: nobody asks again before the time the server gave, whatever is written meanwhile")
+  func retryAfter() async throws {
+    let pair = try await pair()
+    let calls = Calls()
+    pair.a.remote.setScript { calls.add() == 1 ? .status(503, retryAfter: 30) : .none }
+    try pair.a.retitle("b")
+    let clock = VirtualClock()
+    try await running(pair, clock) { a in
+      await clock.waitForSleepers()
+      #expect(clock.sleepers == [.seconds(30)])
+      try await a.store.save(Note(id: "N1", "eager"))
+      for _ in 0..<1000 { await Task.yield() }
+      clock.advance(by: .seconds(29))
+      for _ in 0..<1000 { await Task.yield() }
+      #expect(a.remote.requests.count == 1)
+      clock.advance(by: .seconds(1))
+      try await until { try a.store.pendingCounts().total == 0 }
+    }
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: Scenario-23
+  @Test("Scenario 23: a thousand devices that lose their server at once do not come back at once")
+  func jitter() {
+    let backoff = Backoff(first: .seconds(1), limit: .seconds(60))
+    for attempt in [1, 4, 7, 20] {
+      let bound = min(.seconds(60), Duration.seconds(1 << (attempt - 1)))
+      var quarters = [0, 0, 0, 0]
+      for _ in 0..<1000 {
+        let delay = backoff.delay(attempt: attempt)
+        #expect(delay > .zero && delay <= bound)
+        quarters[min(3, Int(delay / bound * 4))] += 1
+      }
+      // A quarter of the time has about a quarter of them: fewer than 150 would be a matter of 7 deviations.
+      #expect(quarters.allSatisfy { $0 > 150 }, "attempt \(attempt): \(quarters)")
+    }
+  }
+
+  /// Promises: Scenario-23
+  @Test(
+    "Scenario 23: a stream of hints that breaks a thousand times leaves one listener, and no hint is missed")
+  func reconnects() async throws {
+    let pair = try await pair([.hints])
+    let clock = VirtualClock()
+    try await running(pair, clock) { a in
+      for round in 0..<1000 {
+        try await until { a.remote.listeners == 1 }
+        a.remote.dropHints()
+        await clock.waitForSleepers()
+        if round.isMultiple(of: 250) {
+          // Written while nobody listens: the next stream begins with news.
+          try pair.b.retitle("round \(round)")
+          await pair.b.store.sync()
+        }
+        clock.advance(by: .seconds(60))
+        if round.isMultiple(of: 250) { try await until { try a.title() == "round \(round)" } }
+      }
+      try await until { a.remote.listeners == 1 }
+      #expect(clock.sleepers.count <= 1)
+    }
+    try await until { pair.a.remote.listeners == 0 }
+  }
+}
