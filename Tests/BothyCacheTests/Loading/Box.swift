@@ -17,3 +17,11 @@ final class Box<Value: Sendable>: Sendable {
 func until(_ condition: () -> Bool) async {
   while !condition() { await Task.yield() }
 }
+
+/// Does nothing until its task is cancelled.
+func hang() async throws -> Never {
+  let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+  for await _ in stream {}
+  withExtendedLifetime(continuation) {}
+  throw CancellationError()
+}

@@ -17,8 +17,8 @@ package struct FetchOrder: Sendable {
   package var secretFields: Set<HTTPField.Name> = []
   /// The most bytes of a body; more is `.tooLarge`.
   package var bodyLimit = 64 << 20
-  /// The media types a body of status 200 may have, such as `image/*`; empty for any.
-  package var expectedTypes: [String] = []
+  /// What the bytes look like: a body of another media type is not read to its end. Nil for any.
+  package var expectation: ContentExpectation?
   package var limits = HostLimits()
   /// Who shares the rate of the limits: a source with all its hosts; nil for each host on its own.
   package var rateGroup: String?

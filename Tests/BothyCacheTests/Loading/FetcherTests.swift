@@ -1,0 +1,205 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Fetching", .timeLimit(.minutes(5)))
+struct FetcherTests {
+  /// Promises: B-19e, B-33, R-30
+  @Test(
+    "A status says whether it is asked again: what may pass is, what will not is not",
+    arguments: [
+      (200, 1), (201, 1), (204, 1), (304, 1), (400, 1), (401, 1), (403, 1), (404, 1), (405, 1), (408, 3),
+      (410, 1),
+      (425, 3), (429, 3), (500, 3), (501, 1), (502, 3), (503, 3), (504, 3), (505, 1),
+    ])
+  func statuses(status: Int, requests: Int) async throws {
+    let bench = FetchBench { _, _ in .init(status, "body") }
+    let answer = try await bench.fetch()
+    #expect(answer.status == status)
+    #expect(bench.loader.requests.count == requests)
+    #expect(answer.requests == requests)
+  }
+
+  /// Promises: B-19e
+  @Test("A server that asks for a pause gets it, in seconds and as a date by its own clock")
+  func retryAfter() async throws {
+    let date: HTTPFields = [
+      .date: "Tue, 01 Jan 2030 00:00:00 GMT", .retryAfter: "Tue, 01 Jan 2030 00:00:30 GMT",
+    ]
+    for (busy, pause) in [
+      (ScriptedLoader.Answer.busy(after: "2"), 2), (.busy(429, after: "7"), 7),
+      (.init(503, fields: date), 30),
+    ] {
+      let bench = FetchBench { _, number in number == 1 ? busy : .init(200, "tile") }
+      #expect(try await bench.fetch().body == Data("tile".utf8))
+      #expect(bench.times.value.count == 2)
+      #expect(bench.times.value[1] >= .seconds(pause))
+    }
+  }
+
+  @Test(
+    "A pause holds for everybody who asks that host; who will not wait so long is told at once for how long")
+  func holds() async throws {
+    let bench = FetchBench { _, number in number == 1 ? .busy(after: "120") : .init(200, "tile") }
+    let hasty = FetchBench.order { $0.retry.patience = .seconds(10) }
+    #expect(try await bench.fetch(hasty).status == 503)
+    #expect(await bench.failure(hasty) == .notBefore(.seconds(120)))
+    #expect(bench.loader.requests.count == 1)
+    #expect(try await bench.fetch().status == 200)
+    #expect(bench.times.value[1] >= .seconds(120))
+  }
+
+  @Test("Waits grow and are a random part of a bound, up to a limit")
+  func backOff() async throws {
+    for (part, waits) in [(1.0, [500, 1000, 2000, 3000, 3000]), (0.5, [250, 500, 1000, 1500, 1500])] {
+      let bench = FetchBench(random: { part }) { _, _ in .init(500) }
+      _ = try await bench.fetch(
+        FetchBench.order { $0.retry = RetryRules(attempts: 6, limit: .seconds(3)) })
+      let times = bench.times.value
+      #expect(zip(times, times.dropFirst()).map { $1 - $0 } == waits.map { .milliseconds($0) })
+    }
+  }
+
+  /// Promises: R-30
+  @Test("A broken connection is tried again; a caller with something to show asks for one try only")
+  func connection() async throws {
+    let bench = FetchBench { _, number in
+      if number < 3 { throw LoadFailure(.unreachable, "No network.") }
+      return .init(200, "tile")
+    }
+    #expect(try await bench.fetch().body == Data("tile".utf8))
+    let down = FetchBench { _, _ in throw LoadFailure(.unreachable, "No network.") }
+    #expect(await down.failure(FetchBench.order { $0.retry = .once }) == .unreachable)
+    #expect(down.loader.requests.count == 1)
+  }
+
+  @Test("What does more than ask is sent once")
+  func unsafe() async throws {
+    let bench = FetchBench { _, _ in .init(503) }
+    let answer = try await bench.fetch(
+      FetchBench.order {
+        $0.method = .post
+        $0.body = Data("x".utf8)
+      })
+    #expect(answer.status == 503)
+    #expect(bench.loader.requests.map(\.body) == [Data("x".utf8)])
+  }
+
+  /// Promises: E-10
+  @Test("An answer that breaks off, or whose length is not the one announced, is never complete")
+  func truncated() async throws {
+    let short = FetchBench { _, _ in .init(200, fields: [.contentLength: "9"], "tile") }
+    #expect(await short.failure() == .truncated)
+    let long = FetchBench { _, _ in .init(200, fields: [.contentLength: "3"], "tile") }
+    #expect(await long.failure() == .truncated)
+    let broken = FetchBench { _, _ in
+      var answer = ScriptedLoader.Answer(200, "tile")
+      answer.breaksOff = LoadFailure(.truncated, "Gone.")
+      return answer
+    }
+    #expect(await broken.failure() == .truncated)
+    #expect(broken.loader.requests.count == 3, "it is tried again, whole")
+    let unasked = FetchBench { _, _ in .init(206, fields: [.contentRange: "bytes 0-3/9"], "tile") }
+    #expect(await unasked.failure() == .truncated)
+  }
+
+  @Test("A body that is too large is refused, announced or not, and not asked for again")
+  func tooLarge() async throws {
+    for fields in [[:], [.contentLength: "5"]] as [HTTPFields] {
+      let bench = FetchBench { _, _ in .init(200, fields: fields, "12345") }
+      #expect(await bench.failure(FetchBench.order { $0.bodyLimit = 4 }) == .tooLarge(limit: 4))
+      #expect(bench.loader.requests.count == 1)
+      #expect(try await bench.fetch(FetchBench.order { $0.bodyLimit = 5 }).body.count == 5)
+    }
+  }
+
+  /// Promises: R-30
+  @Test("A portal's page in place of a tile is refused by its type, whatever its length")
+  func portal() async throws {
+    let bench = FetchBench { _, _ in .init(200, fields: [.contentType: "text/html"], "<html>Sign in</html>") }
+    #expect(await bench.failure(FetchBench.order { $0.expectation = .json }) == .unexpectedType("text/html"))
+    #expect(try await bench.fetch().status == 200, "nobody said what to expect")
+  }
+
+  /// Promises: T-28
+  @Test("Fields go out as they were given; none speaks of conditions unless the caller does")
+  func fields() async throws {
+    let version = try #require(HTTPField.Name("App-Version"))
+    let bench = FetchBench { _, _ in .init(200, "tile") }
+    _ = try await bench.fetch(FetchBench.order { $0.fields[version] = "1.2" })
+    _ = try await bench.fetch(FetchBench.order { $0.fields[.ifNoneMatch] = "W/\"a\"" })
+    let sent = bench.loader.requests.map(\.fields)
+    #expect(sent[0] == [.userAgent: "Tests/1 (tests.example)", version: "1.2"])
+    #expect(sent[1] == [.userAgent: "Tests/1 (tests.example)", .ifNoneMatch: "W/\"a\""])
+    #expect(bench.loader.requests.allSatisfy { $0.method == .get })
+  }
+
+  @Test("Nobody asks somebody else's server without saying who asks")
+  func userAgent() async throws {
+    let bench = FetchBench { _, _ in .init(200, "tile") }
+    #expect(await bench.failure(FetchBench.order { $0.fields[.userAgent] = nil }) == .invalidRequest)
+    #expect(bench.loader.requests.isEmpty)
+    let own = FetchBench.order {
+      $0.fields[.userAgent] = nil
+      $0.requiresUserAgent = false
+    }
+    #expect(try await bench.fetch(own).status == 200)
+    #expect(await bench.failure(FetchBench.order("ftp://tiles.example/1")) == .invalidRequest)
+  }
+
+  @Test("An answer that does not come, or stops coming, fails in time")
+  func timeouts() async throws {
+    let hanging = ScriptedLoader { _ in try await hang() }
+    let clock = VirtualClock()
+    let fetcher = Fetcher(hanging, clock: LoadClock(clock))
+    let order = FetchBench.order {
+      $0.timeout = .seconds(20)
+      $0.retry = .once
+    }
+    let task = Task { try await fetcher.fetch(order, for: Flight()) }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(19))
+    #expect(fetcher.load.running == 1)
+    clock.advance(by: .seconds(1))
+    #expect(await task.failure == .timedOut)
+    #expect(fetcher.load == (0, 0))
+  }
+
+  @Test("A load that is called off stops, frees its place and fails as cancelled")
+  func cancelled() async throws {
+    let hanging = ScriptedLoader { _ in try await hang() }
+    let fetcher = Fetcher(hanging, clock: LoadClock(VirtualClock()))
+    let task = Task { try await fetcher.fetch(FetchBench.order(), for: Flight()) }
+    await until { fetcher.load.running == 1 && hanging.requests.count == 1 }
+    task.cancel()
+    #expect(await task.failure == .cancelled)
+    #expect(fetcher.load == (0, 0))
+  }
+
+  /// Promises: R-33
+  @Test(
+    "While the network is suspended nothing is sent, and what waits or comes fails at once; then all is as before"
+  )
+  func suspension() async throws {
+    let gate = Latch()
+    let bench = FetchBench { _, number in
+      if number == 1 { await gate.pass() }
+      return .init(200, "tile")
+    }
+    let one = FetchBench.order { $0.limits = HostLimits(perHost: 1) }
+    let running = Task { try await bench.fetcher.fetch(one, for: Flight()) }
+    await gate.reached()
+    let waiting = Task { try await bench.fetcher.fetch(one, for: Flight()) }
+    await until { bench.fetcher.load.waiting == 1 }
+    bench.fetcher.suspend()
+    #expect(await waiting.failure == .suspended)
+    #expect(await bench.failure(one) == .suspended)
+    gate.open()
+    #expect(try await running.value.status == 200, "what was under way ends well")
+    #expect(bench.loader.requests.count == 1)
+    bench.fetcher.resume()
+    #expect(try await bench.fetch(one).body == Data("tile".utf8))
+  }
+}

@@ -1,0 +1,243 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Limits of hosts", .timeLimit(.minutes(5)))
+struct HostTests {
+  /// Starts fetches that all hang in the loader until the latch opens.
+  private func start(
+    _ bench: FetchBench, _ count: Int, host: String = "tiles.example", priority: LoadPriority = .normal,
+    limits: HostLimits = HostLimits(perHost: 2)
+  ) -> [Task<FetchedAnswer, any Error>] {
+    (0..<count).map { number in
+      Task {
+        try await bench.fetcher.fetch(
+          FetchBench.order("https://\(host)/\(priority.rawValue)/\(number)") { $0.limits = limits },
+          for: Flight(priority))
+      }
+    }
+  }
+
+  @Test("No more requests than allowed are under way at one host, and in all")
+  func concurrency() async throws {
+    let gate = Latch()
+    let bench = FetchBench(total: 5) { _, _ in
+      await gate.pass()
+      return .init(200)
+    }
+    var tasks: [Task<FetchedAnswer, any Error>] = []
+    for host in ["a.example", "b.example", "c.example"] { tasks += start(bench, 10, host: host) }
+    await until { bench.fetcher.load.running == 5 && bench.fetcher.load.waiting == 25 }
+    gate.open()
+    for task in tasks { #expect(try await task.value.status == 200) }
+    #expect(bench.loader.most == 5)
+    #expect(bench.loader.mostOfOneHost == 2)
+    #expect(bench.fetcher.load == (0, 0))
+  }
+
+  /// Promises: R-24
+  @Test(
+    "What is looked at goes before what was asked for earlier; prefetch goes last and leaves one place free")
+  func priorities() async throws {
+    let gate = Latch()
+    let bench = FetchBench { _, _ in
+      await gate.pass()
+      return .init(200)
+    }
+    let prefetch = start(bench, 4, priority: .prefetch)
+    await until { bench.fetcher.load.running == 1 && bench.fetcher.load.waiting == 3 }
+    let normal = start(bench, 3)
+    await until { bench.fetcher.load.running == 2 && bench.fetcher.load.waiting == 5 }
+    let visible = start(bench, 2, priority: .visible)
+    await until { bench.fetcher.load.waiting == 7 }
+    gate.open()
+    for task in prefetch + normal + visible { _ = try await task.value }
+    let order = bench.loader.requests.map { $0.url.split(separator: "/")[2] }
+    #expect(order[0] == "0", "nothing else wanted to go")
+    #expect(order[1] == "50", "the place that was left free")
+    #expect(order[2...3] == ["75", "75"])
+    #expect(order[4...5] == ["50", "50"])
+    #expect(order[6...] == ["0", "0", "0"])
+  }
+
+  /// Promises: R-24
+  @Test("A prefetch that somebody joins is taken for what it is now: it overtakes")
+  func upgrade() async throws {
+    let gate = Latch()
+    let bench = FetchBench { _, _ in
+      await gate.pass()
+      return .init(200)
+    }
+    let flights = Flights<String, Int>()
+    let one = HostLimits(perHost: 1)
+    let first = start(bench, 1, limits: one)
+    await gate.reached()
+    func load(_ key: String, _ priority: LoadPriority) -> Task<Int, any Error> {
+      Task {
+        try await flights.value(for: key, priority: priority) { flight throws(LoadFailure) in
+          try await bench.fetcher.fetch(
+            FetchBench.order("https://tiles.example/\(key)") { $0.limits = one }, for: flight
+          ).status
+        }
+      }
+    }
+    let wanted = load("wanted", .prefetch)
+    await until { bench.fetcher.load.waiting == 1 }
+    let other = load("other", .normal)
+    await until { bench.fetcher.load.waiting == 2 }
+    let joined = load("wanted", .visible)
+    await until { flights.waiterCount("wanted") == 2 }
+    gate.open()
+    for task in [wanted, other, joined] { #expect(try await task.value == 200) }
+    _ = try await first[0].value
+    #expect(bench.loader.requests.map { $0.url.split(separator: "/").last } == ["0", "wanted", "other"])
+  }
+
+  @Test("A rate holds over time, after a burst, for all hosts of a source together")
+  func rate() async throws {
+    let bench = FetchBench { _, _ in .init(200) }
+    let limits = HostLimits(perHost: 6, ratePerSecond: 2, burst: 3)
+    try await bench.moving {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<9 {
+          let order = FetchBench.order("https://\(number % 3).example/") {
+            $0.limits = limits
+            $0.rateGroup = "source"
+          }
+          group.addTask { _ = try await bench.fetcher.fetch(order, for: Flight()) }
+        }
+        try await group.waitForAll()
+      }
+    }
+    let times = bench.times.value.map { Int(($0 / .milliseconds(1)).rounded()) }
+    #expect(times.prefix(3) == [0, 0, 0])
+    for (index, time) in times.enumerated().dropFirst(3) { #expect(time >= (index - 2) * 500 - 1) }
+    #expect(times.count == 9)
+  }
+
+  @Test(
+    "A host that failed some times in a row is left alone, then tried by one request before the others follow"
+  )
+  func circuit() async throws {
+    let isUp = Box(false)
+    let probe = Latch()
+    let bench = FetchBench(random: { 1 }) { _, _ in
+      guard isUp.value else { throw LoadFailure(.unreachable, "Down.") }
+      await probe.pass()
+      return .init(200)
+    }
+    let once = FetchBench.order { $0.retry = .once }
+    for _ in 0..<5 { #expect(await bench.failure(once) == .unreachable) }
+    #expect(await bench.failure(once) == .notBefore(.seconds(1)))
+    #expect(bench.loader.requests.count == 5)
+    bench.clock.advance(by: .seconds(1))
+    #expect(await bench.failure(once) == .unreachable, "the probe")
+    #expect(await bench.failure(once) == .notBefore(.seconds(2)), "twice as long")
+    isUp.change { $0 = true }
+    bench.clock.advance(by: .seconds(2))
+    let tasks = start(bench, 3, limits: HostLimits(perHost: 3))
+    await probe.reached()
+    await until { bench.fetcher.load.waiting == 2 }
+    #expect(bench.fetcher.load.running == 1)
+    probe.open()
+    for task in tasks { #expect(try await task.value.status == 200) }
+    #expect(bench.loader.requests.count == 9)
+  }
+
+  @Test("When the network comes back, what was taken to be down is asked at once")
+  func networkChanged() async throws {
+    let isUp = Box(false)
+    let bench = FetchBench { _, _ in
+      if !isUp.value { throw LoadFailure(.unreachable, "No network.") }
+      return .init(200)
+    }
+    let once = FetchBench.order { $0.retry = .once }
+    for _ in 0..<5 { _ = await bench.failure(once) }
+    isUp.change { $0 = true }
+    #expect(await bench.failure(once) != nil)
+    bench.fetcher.networkChanged()
+    #expect(try await bench.fetch(once).status == 200)
+  }
+}
+
+@Suite("Alias hosts", .timeLimit(.minutes(5)))
+struct AliasTests {
+  private static let hosts = ["a.example", "b.example", "c.example"]
+
+  private func order(_ path: String, _ change: (inout FetchOrder) -> Void = { _ in }) -> FetchOrder {
+    var order = FetchBench.order(spread: FetchOrder.stableHash(path), change: change)
+    order.urls = Self.hosts.map { "https://\($0)/\(path)" }
+    return order
+  }
+
+  private func host(_ request: ResourceRequest) -> String { URL(string: request.url)?.host ?? "" }
+
+  /// Promises: R-12, B-35
+  @Test("Resources spread over the hosts, each always to the same one, and over as many hosts as wanted")
+  func spread() async throws {
+    let bench = FetchBench { _, _ in .init(200) }
+    for _ in 0..<2 {
+      for tile in 0..<90 { _ = try await bench.fetch(order("3/\(tile)")) }
+    }
+    let asked = bench.loader.requests.map(host)
+    #expect(Array(asked.prefix(90)) == Array(asked.suffix(90)))
+    for host in Self.hosts { #expect((15...45).contains(asked.prefix(90).count { $0 == host })) }
+    #expect(FetchOrder.stableHash("16/10472/22982") == 0x5655_c1df_01df_835d, "the same in every run")
+    let two = FetchBench { _, _ in .init(200) }
+    for tile in 0..<30 { _ = try await two.fetch(order("3/\(tile)") { $0.parallelHosts = 2 }) }
+    #expect(Set(two.loader.requests.map(host)) == ["a.example", "b.example"])
+  }
+
+  /// Promises: E-25, B-35
+  @Test("A host that is down is passed over for the next, left out from then on, and tried again later")
+  func failover() async throws {
+    let down = Box<Set<String>>(["b.example"])
+    let bench = FetchBench(random: { 1 }) { request, _ in
+      if down.value.contains(URL(string: request.url)?.host ?? "") {
+        throw LoadFailure(.unreachable, "Down.")
+      }
+      return .init(200)
+    }
+    for tile in 0..<60 { #expect(try await bench.fetch(order("3/\(tile)")).status == 200) }
+    #expect(bench.loader.requests.count { host($0) == "b.example" } == 1, "asked once, then left alone")
+    #expect(bench.loader.requests.count == 61)
+    #expect(bench.times.value.last == .zero, "nobody waited")
+    down.change { $0 = [] }
+    bench.clock.advance(by: .seconds(1))
+    let before = bench.loader.requests.count
+    for tile in 0..<60 { _ = try await bench.fetch(order("3/\(tile)")) }
+    #expect(bench.loader.requests.dropFirst(before).contains { host($0) == "b.example" })
+    #expect(bench.loader.requests.count == before + 60)
+  }
+
+  /// Promises: E-25
+  @Test("When all hosts are down each is asked once, and the failure is that of the network")
+  func allDown() async throws {
+    let bench = FetchBench { _, _ in throw LoadFailure(.unreachable, "Down.") }
+    #expect(await bench.failure(order("1") { $0.retry = .once }) == .unreachable)
+    #expect(Set(bench.loader.requests.map(host)) == Set(Self.hosts))
+    #expect(bench.loader.requests.count == 3)
+  }
+
+  /// Promises: R-12
+  @Test("Where a connection carries many requests one host is asked")
+  func multiplexed() async throws {
+    let bench = FetchBench { _, _ in
+      var answer = ScriptedLoader.Answer(200)
+      answer.isMultiplexed = true
+      return answer
+    }
+    for tile in 0..<30 { _ = try await bench.fetch(order("3/\(tile)")) }
+    #expect(bench.loader.requests.dropFirst().allSatisfy { host($0) == "a.example" })
+  }
+
+  @Test("Too many requests at one host are not a reason to ask the others of the same source")
+  func throttled() async throws {
+    let bench = FetchBench { _, number in number == 1 ? .busy(429, after: "5") : .init(200) }
+    _ = try await bench.fetch(order("1"))
+    #expect(Set(bench.loader.requests.map(host)).count == 1)
+    #expect(bench.times.value[1] >= .seconds(5))
+  }
+}
