@@ -22,6 +22,9 @@ public struct SourceID: Hashable, Sendable {
     }
   }
 
+  /// A small number, for tables by source.
+  package var index: Int { Int(number) }
+
   public var name: String { Self.names.withLock { $0.byNumber[Int(number)] } }
 }
 

@@ -1,0 +1,16 @@
+/// How much a cache keeps where: a value that is given to it when it is opened.
+public struct CacheSettings: Sendable, Hashable {
+  public var memory: MemoryLimits
+  /// The most bytes that decoded values take in memory, as they are estimated; their budget is their own.
+  public var decodedBytes: Int
+  public var disk: BlobStoreLimits
+
+  public init(
+    memory: MemoryLimits = MemoryLimits(), decodedBytes: Int = 16 << 20,
+    disk: BlobStoreLimits = BlobStoreLimits()
+  ) {
+    self.memory = memory
+    self.decodedBytes = max(0, decodedBytes)
+    self.disk = disk
+  }
+}

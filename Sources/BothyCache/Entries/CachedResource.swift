@@ -1,0 +1,98 @@
+public import Foundation
+public import HTTPTypes
+
+/// What a read of the cache brought: the bytes, where they were found, and whether they are still good.
+///
+/// Making and passing one on copies no bytes and allocates nothing.
+public struct CachedResource: Sendable {
+  public let key: ResourceKey
+  public let origin: ResourceOrigin
+  public let freshness: ResourceFreshness
+  /// Milliseconds since the server made or last confirmed the bytes, as far as is known; never below zero.
+  public let age: Int64
+  /// Whether what came from the network is on disk now; for what was found, where it was found already.
+  public let storage: StorageOutcome
+  package let stored: StoredEntry
+
+  package init(
+    key: ResourceKey, stored: StoredEntry, origin: ResourceOrigin, freshness: ResourceFreshness, age: Int64,
+    storage: StorageOutcome = .stored
+  ) {
+    self.key = key
+    self.stored = stored
+    self.origin = origin
+    self.freshness = freshness
+    self.age = age
+    self.storage = storage
+  }
+
+  /// The bytes; nil when the server has said that there is no such resource.
+  public var bytes: Data? { isAbsent ? nil : stored.entry.body }
+
+  /// The server has said that there is nothing: 204, 404 or 410.
+  public var isAbsent: Bool { stored.isAbsent }
+
+  public var metadata: EntryMetadata { stored.entry.metadata }
+
+  /// Whether nothing better is to be had by asking the server.
+  public var isFresh: Bool { freshness == .fresh }
+
+  /// The fields of the server's answer.
+  public var fields: HTTPFields { stored.entry.metadata.fields }
+
+  func with(freshness: ResourceFreshness) -> CachedResource {
+    CachedResource(
+      key: key, stored: stored, origin: origin, freshness: freshness, age: age, storage: storage)
+  }
+}
+
+/// Where a resource was found.
+public enum ResourceOrigin: String, Sendable, Hashable, CaseIterable {
+  case memory
+  case disk
+  /// In what the app brought along.
+  case bundled
+  case network
+  /// Stored here, and just now confirmed by the server.
+  case confirmed
+}
+
+/// Whether a resource may be taken for the current one.
+public enum ResourceFreshness: Sendable, Hashable {
+  case fresh
+  case stale(StaleReason)
+
+  public var isStale: Bool { self != .fresh }
+}
+
+/// Why something was served that is not fresh any more.
+public enum StaleReason: Sendable, Hashable {
+  /// Nobody was to be asked: a read of the cache alone.
+  case notChecked
+  /// The server is being asked; the next read may bring better.
+  case refreshing
+  /// The network is suspended, or the cache has none.
+  case noNetwork
+  /// The server was asked and did not answer, or badly.
+  case refreshFailed(CacheError)
+}
+
+/// Whether a resource is kept, and if not, why.
+public enum StorageOutcome: Sendable, Hashable {
+  case stored
+  case notStored(StorageObstacle)
+}
+
+/// Why a resource that came is not kept on disk.
+public enum StorageObstacle: Sendable, Hashable {
+  /// HTTP, or the source's rule, does not allow it.
+  case forbidden(NotStoredReason)
+  case tooLarge
+  case diskFull
+  /// It was removed while it was on its way.
+  case removed
+  /// The cache has no disk.
+  case noDisk
+  /// The disk failed, with what it said.
+  case failed(String)
+}

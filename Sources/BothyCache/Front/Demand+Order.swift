@@ -1,0 +1,29 @@
+internal import HTTPTypes
+
+extension ResourceCache.Demand {
+  /// What is to be sent for this demand.
+  func order(_ fields: HTTPFields) -> FetchOrder {
+    let source = source
+    let hosts = max(1, source.hosts.count)
+    var order = FetchOrder(
+      (0..<hosts).map { url(host: $0) }, spread: FetchOrder.stableHash(key.path), fields: fields)
+    order.parallelHosts = source.limits.parallelHosts
+    order.bodyLimit = source.limits.bodyBytes
+    order.limits = source.limits.perHost
+    order.retry = source.limits.retry
+    order.timeout = source.limits.timeout
+    order.secretFields = Set(source.headers.map(\.name)).subtracting([.userAgent, .accept, .acceptLanguage])
+    order.requiresUserAgent = source.requiresUserAgent
+    return order
+  }
+
+  private func url(host: Int) -> String {
+    var url = source.requestURL(for: key, host: host)
+    for (name, value) in options.query.sorted(by: { $0.key < $1.key }) {
+      url += url.contains("?") ? "&" : "?"
+      url += CanonicalPath.encoded(name, keeping: CanonicalPath.unreserved) + "="
+      url += CanonicalPath.encoded(value, keeping: CanonicalPath.unreserved)
+    }
+    return url
+  }
+}

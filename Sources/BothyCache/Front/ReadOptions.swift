@@ -1,0 +1,43 @@
+public import HTTPTypes
+
+/// Whom a read asks, in which order.
+public enum ReadMode: String, Sendable, Hashable, CaseIterable {
+  /// The cache alone, whatever is stored there; never waits for a network.
+  case cacheOnly
+  /// The cache; the network when nothing fresh is stored. The default.
+  case cacheElseNetwork
+  /// The network, on condition that it has something newer; what is stored when it brings nothing.
+  case networkElseCache
+  /// The network, with no condition; what is stored is not looked at.
+  case networkOnly
+  /// The network, on condition that it has something newer; fails when it cannot be asked.
+  case revalidate
+  /// What is stored at once, and then what the network brings: with `values`, both; with `value`, the first.
+  case staleThenFresh
+}
+
+/// How one read differs from others.
+public struct ReadOptions: Sendable {
+  public var mode: ReadMode
+  public var priority: LoadPriority
+  /// Wins over the source's rule, for this resource.
+  public var freshness: FreshnessRule?
+  /// Fields for this request besides the source's.
+  public var fields: HTTPFields
+  /// Query items for this request that the key does not have: signatures that change with each read.
+  public var query: [String: String]
+  /// From this moment on the bytes count as stale whatever else is said; milliseconds since 1970.
+  public var expiresAt: Int64?
+
+  public init(
+    mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,
+    fields: HTTPFields = [:], query: [String: String] = [:], expiresAt: Int64? = nil
+  ) {
+    self.mode = mode
+    self.priority = priority
+    self.freshness = freshness
+    self.fields = fields
+    self.query = query
+    self.expiresAt = expiresAt
+  }
+}

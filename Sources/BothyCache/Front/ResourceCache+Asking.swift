@@ -1,0 +1,244 @@
+internal import Foundation
+internal import HTTPTypes
+
+/// Asking the server: one request for all who want the same, and what its answer does to what is stored.
+extension ResourceCache {
+  /// What one request is shared by: the key, and what the request says that answers may depend on.
+  struct FlightKey: Hashable, Sendable {
+    var key: ResourceKey
+    var fields: HTTPFields
+  }
+
+  /// How a request ended, for everybody who waited for it.
+  enum FetchOutcome: Sendable {
+    case resource(CachedResource, isNew: Bool)
+    case failed(CacheError)
+  }
+
+  /// The server's word on a resource.
+  ///
+  /// - Throws: `.cancelled` when the calling task is; others who wait are not concerned.
+  func ask(_ demand: Demand) async throws(CacheError) -> CachedResource {
+    guard let fetcher else {
+      throw CacheError(.offline, "The cache has no network to load \(demand.key) from.")
+    }
+    let key = demand.key
+    board.count(key.source) { $0.coalesced += 1 }
+    let outcome: FetchOutcome
+    do throws(LoadFailure) {
+      outcome = try await flights.value(
+        for: FlightKey(key: key, fields: demand.options.fields), priority: demand.options.priority
+      ) { flight async throws(LoadFailure) in
+        try await self.load(demand, fetcher, flight)
+      }
+    } catch {
+      throw CacheError(error, key)
+    }
+    switch outcome {
+    case .resource(let resource, _): return resource
+    case .failed(let error): throw error
+    }
+  }
+
+  /// The work of one flight.
+  private func load(
+    _ demand: Demand, _ fetcher: Fetcher, _ flight: Flight
+  ) async throws(LoadFailure) -> FetchOutcome {
+    let key = demand.key
+    // Whoever starts the work has not joined another's.
+    board.count(key.source) { $0.coalesced -= 1 }
+    hub.send(.requested(key))
+    do throws(LoadFailure) {
+      let outcome = try await exchange(demand, fetcher, flight)
+      if case .failed(let error) = outcome { noteFailure(key, error) }
+      return outcome
+    } catch {
+      if error.reason == .cancelled {
+        hub.send(.cancelled(key))
+      } else {
+        noteFailure(key, CacheError(error, key))
+      }
+      throw error
+    }
+  }
+
+  private func noteFailure(_ key: ResourceKey, _ error: CacheError) {
+    board.count(key.source) { $0.failed += 1 }
+    hub.send(.failed(key, error))
+  }
+
+  private func exchange(
+    _ demand: Demand, _ fetcher: Fetcher, _ flight: Flight
+  ) async throws(LoadFailure) -> FetchOutcome {
+    var demand = demand
+    while true {
+      let ticket = generations.begin()
+      defer { generations.end(ticket) }
+      let stored = demand.isConditional ? await storedForCondition(demand) : nil
+      var fields = demand.requestFields
+      if let stored {
+        for field in Validation.fields(for: stored.entry.metadata) { fields[field.name] = field.value }
+      }
+      let fetched = try await fetcher.fetch(demand.order(fields), for: flight)
+      let answer = Answer(
+        request: demand.requestFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
+        requestedAt: fetched.requestedAt, receivedAt: fetched.receivedAt)
+      let current = stored.flatMap { generations.isCurrent(ticket, demand.key) ? $0 : nil }
+      let judgement = AnswerJudgement(
+        of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
+        expiresAt: demand.options.expiresAt, isStoredUsable: current != nil)
+      if case .askAnew = judgement {
+        if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
+        demand.isConditional = false
+        continue
+      }
+      return await apply(judgement, of: answer, stored: current, demand, ticket)
+    }
+  }
+
+  /// What a conditional request compares with: what is stored for this request, bytes included.
+  private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
+    if let stored = memory.look(demand.key), matches(stored, demand) { return stored }
+    // A disk that fails here costs an unconditional request.
+    if let entry = try? await disk?.read({ try $0.entry(demand.key) }), matches(StoredEntry(entry), demand) {
+      return StoredEntry(entry)
+    }
+    guard let entry = await bundled.entry(demand.key) else { return nil }
+    let stored = StoredEntry(entry)
+    return matches(stored, demand) ? stored : nil
+  }
+
+  private func matches(_ stored: StoredEntry, _ demand: Demand) -> Bool {
+    let varied = stored.entry.metadata.variedOn
+    return varied.isEmpty || Vary.matches(varied, demand.requestFields)
+  }
+
+  private func apply(
+    _ judgement: AnswerJudgement, of answer: Answer, stored: StoredEntry?, _ demand: Demand,
+    _ ticket: Generations.Ticket
+  ) async -> FetchOutcome {
+    let key = demand.key
+    switch judgement {
+    case .store(let metadata):
+      let body = AnswerKind.isNegative(metadata.status) ? Data() : answer.body
+      let entry = CacheEntry(metadata: metadata, body: body)
+      board.count(key.source) { $0.bytesLoaded += Int64(body.count) }
+      let wasSame = stored.map {
+        $0.entry.body == body && $0.isAbsent == AnswerKind.isNegative(metadata.status)
+      }
+      return await keep(key, entry, wasSame: wasSame, origin: .network, ticket)
+    case .renew(let metadata):
+      guard let stored else { return .failed(Self.phantom(key)) }
+      return await keep(
+        key, CacheEntry(metadata: metadata, body: stored.entry.body), wasSame: true, origin: .confirmed,
+        ticket)
+    case .askAnew: return .failed(Self.phantom(key))
+    case .handOut(let metadata, let reason, let dropsStored):
+      if dropsStored { try? await dropStored([key]) }
+      return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
+    case .fail(let failure): return .failed(CacheError(failure, key))
+    }
+  }
+
+  private func handOut(_ key: ResourceKey, _ entry: CacheEntry, _ obstacle: StorageObstacle) -> FetchOutcome {
+    board.count(key.source) { counters in
+      counters.notStored += 1
+      counters.loaded += 1
+      counters.bytesLoaded += Int64(entry.body.count)
+    }
+    hub.send(.notStored(key, obstacle))
+    let resource = CachedResource(
+      key: key, stored: StoredEntry(entry), origin: .network, freshness: .fresh, age: 0,
+      storage: .notStored(obstacle))
+    return .resource(resource, isNew: true)
+  }
+
+  /// Stores an entry on disk and in memory and tells of it. Whatever the disk says, the bytes go to who asked.
+  private func keep(
+    _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: ResourceOrigin,
+    _ ticket: Generations.Ticket
+  ) async -> FetchOutcome {
+    let stored = StoredEntry(entry)
+    var report = DiskLane.Stored(outcome: .notStored(.noDisk))
+    if let disk {
+      report = await disk.store(key, entry) { [generations] in generations.isCurrent(ticket, key) }
+      noteEvictedFromDisk(report.evicted)
+    }
+    promote(key, stored, ticket)
+    let isSame = wasSame ?? report.isUnchanged
+    board.count(key.source) { counters in
+      if stored.isAbsent {
+        counters.absent += 1
+      } else if isSame {
+        counters.confirmed += 1
+      } else {
+        counters.loaded += 1
+      }
+    }
+    if case .notStored(let obstacle) = report.outcome, disk != nil {
+      board.count(key.source) { $0.notStored += 1 }
+      hub.send(.notStored(key, obstacle))
+    }
+    if stored.isAbsent {
+      hub.send(.absent(key, status: entry.metadata.status))
+    } else {
+      hub.send(isSame ? .confirmed(key) : .changed(key, bytes: entry.body.count))
+    }
+    let resource = CachedResource(
+      key: key, stored: stored, origin: origin, freshness: .fresh,
+      age: entry.metadata.age(at: entry.metadata.validatedAt), storage: report.outcome)
+    return .resource(resource, isNew: !isSame)
+  }
+
+  func noteEvictedFromDisk(_ keys: [ResourceKey]) {
+    for key in keys {
+      board.count(key.source) { $0.evictedFromDisk += 1 }
+      hub.send(.evicted(key))
+    }
+  }
+
+  private static func phantom(_ key: ResourceKey) -> CacheError {
+    CacheError(
+      .refused, "The server says that \(key) has not changed, though it was asked without a condition.",
+      status: 304)
+  }
+}
+
+extension CacheError {
+  /// What a failure to load means to a reader.
+  init(_ failure: LoadFailure, _ key: ResourceKey) {
+    let message = "\(key): \(failure.description)"
+    switch failure.reason {
+    case .unreachable, .truncated: self.init(.unreachable, message)
+    case .timedOut: self.init(.timedOut, message)
+    case .cancelled: self.init(.cancelled, message)
+    case .suspended: self.init(.offline, message)
+    case .tooLarge: self.init(.tooLarge, message)
+    case .unexpectedType: self.init(.unexpectedContent, message)
+    case .invalidRequest, .redirectRefused: self.init(.refused, message)
+    case .notBefore(let wait): self.init(.unreachable, message, retryAfter: wait)
+    }
+  }
+
+  /// What an answer that is none means to a reader.
+  init(_ failure: AnswerFailure, _ key: ResourceKey) {
+    let wait = failure.retryAfter.map { Duration.milliseconds($0) }
+    if let mismatch = failure.mismatch {
+      let what =
+        switch mismatch {
+        case .empty: "nothing"
+        case .mediaType(let type): type
+        case .bytes: "other bytes"
+        }
+      self.init(
+        .unexpectedContent,
+        "\(key): the server sent \(what) in place of what the source brings, as sign-in pages of networks do.",
+        status: failure.status, retryAfter: wait)
+      return
+    }
+    let hint = failure.isTransient ? "Another try later may bring it." : "Another try will not help."
+    self.init(
+      .refused, "\(key): the server answered \(failure.status). \(hint)", status: failure.status,
+      retryAfter: wait)
+  }
+}

@@ -1,0 +1,49 @@
+/// Looking at the cache from outside, without leaving a trace in it.
+extension ResourceCache {
+  /// What is known of one stored resource, without its bytes.
+  public struct Inspected: Sendable, Hashable {
+    public var key: ResourceKey
+    public var metadata: EntryMetadata
+    public var size: StoredSize
+    /// Under the source's present rule; nil when the source is not registered.
+    public var usability: Usability?
+  }
+
+  /// What is on disk, for each source. Costs nothing that grows with the number of entries.
+  public func totals() async throws -> [SourceID: StoreTotals] {
+    guard let disk else { return [:] }
+    return try await disk.read { try $0.totals() }
+  }
+
+  /// All entries on disk of a source, or of all, in no order. Does not count as use.
+  ///
+  /// Reads only what is known of them; costs memory for a description of each.
+  public func inspect(_ source: SourceID? = nil) async throws -> [Inspected] {
+    guard let disk else { return [] }
+    let (registry, now) = (registry, clock.wall())
+    return try await disk.read { store in
+      var all: [Inspected] = []
+      try store.forEach(source) { key, metadata, size in
+        let usability = registry[key.source].map {
+          Usability(of: metadata, under: $0.source.freshness, at: now, isPinned: size.isPinned)
+        }
+        all.append(Inspected(key: key, metadata: metadata, size: size, usability: usability))
+      }
+      return all
+    }
+  }
+
+  /// Reads every body on disk and checks it; damaged ones are put away and told of as events.
+  public func verify(progress: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> VerifyReport {
+    guard let disk else { return VerifyReport() }
+    let report = try await disk.write { try $0.verify(progress: progress) }
+    for key in report.damaged { memory.remove(key) }
+    return report
+  }
+
+  /// Removes from the disk what nobody names any more.
+  public func collectGarbage() async throws -> GarbageReport {
+    guard let disk else { return GarbageReport() }
+    return try await disk.write { try $0.collectGarbage() }
+  }
+}

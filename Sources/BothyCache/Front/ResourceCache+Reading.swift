@@ -1,0 +1,123 @@
+internal import Synchronization
+
+/// Reading resources.
+extension ResourceCache {
+  /// The resource, from the first place that has it in the way the mode asks for.
+  ///
+  /// Served from memory it costs less than a microsecond and does not suspend; from disk one read on a thread of the
+  /// cache's; else one request, which all who ask for the same resource share.
+  ///
+  /// - Returns: exactly one result; it may say that there is nothing (`isAbsent`), and says whether it is fresh.
+  /// - Throws: `CacheError`; of a failure nothing is kept, and the next read tries again.
+  public func value(
+    _ key: ResourceKey, mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal
+  ) async throws(CacheError) -> CachedResource {
+    try await value(key, ReadOptions(mode: mode, priority: priority))
+  }
+
+  /// The resource, with all that can be said about one read.
+  public func value(_ key: ResourceKey, _ options: ReadOptions) async throws(CacheError) -> CachedResource {
+    try await read(try demand(key, options)).resource
+  }
+
+  /// What is stored at once, if anything is, then what the network brings if that is better: one or two values.
+  ///
+  /// A 304 brings the stored bytes again, as fresh. When the network fails after something was handed out, the
+  /// sequence ends with the error.
+  public func values(
+    _ key: ResourceKey, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .normal
+  ) -> ResourceReadings {
+    ResourceReadings(cache: self, key: key, options: ReadOptions(mode: mode, priority: priority))
+  }
+
+  /// What to show in the place of the resource: loading, then what `values` brings, or why there is nothing.
+  public func states(
+    _ key: ResourceKey, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .visible
+  ) -> ResourceStates {
+    ResourceStates(cache: self, readings: values(key, mode: mode, priority: priority), key: key)
+  }
+
+  /// A result, and the refresh that runs behind it.
+  struct Reading: Sendable {
+    var resource: CachedResource
+    var refresh: Task<Result<CachedResource, CacheError>, Never>?
+  }
+
+  func read(_ demand: Demand) async throws(CacheError) -> Reading {
+    let (isClosed, isSuspended) = state.withLock { ($0.isClosed, $0.isSuspended) }
+    if isClosed { throw CacheError(.closed, "The cache is closed. Open it again to read \(demand.key).") }
+    let mode = demand.options.mode
+    var found: Found?
+    var failure: (any Error)?
+    if mode != .networkOnly {
+      found = lookInMemory(demand, at: clock.wall())
+      if found == nil {
+        do { found = try await lookUp(demand) } catch { failure = error }
+        if found == nil { board.count(demand.key.source) { $0.misses += 1 } }
+      }
+    }
+    let plan = ReadPlan(mode, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended)
+    switch plan {
+    case .serve(let reason):
+      guard let found else { throw nothing(demand.key, .notCached, failure) }
+      return Reading(resource: serve(demand.key, found, reason))
+    case .serveAndRefresh:
+      guard let found else { throw nothing(demand.key, .notCached, failure) }
+      return Reading(resource: serve(demand.key, found, .refreshing), refresh: refresh(demand))
+    case .fail(let code): throw nothing(demand.key, code, failure)
+    case .ask(let isConditional, let mayFallBack):
+      var demand = demand
+      demand.isConditional = isConditional
+      do throws(CacheError) {
+        return Reading(resource: try await ask(demand))
+      } catch {
+        guard mayFallBack, let found, error.code != .cancelled else { throw error }
+        return Reading(resource: serve(demand.key, found, found.use.isFresh ? nil : .refreshFailed(error)))
+      }
+    }
+  }
+
+  private func serve(_ key: ResourceKey, _ found: Found, _ reason: StaleReason?) -> CachedResource {
+    if reason != nil || found.stored.isAbsent {
+      board.count(key.source) { counters in
+        if reason != nil { counters.stale += 1 }
+        if found.stored.isAbsent { counters.absent += 1 }
+      }
+    }
+    return found.resource(key, reason)
+  }
+
+  private func nothing(_ key: ResourceKey, _ code: CacheError.Code, _ failure: (any Error)?) -> CacheError {
+    if let failure {
+      return CacheError(.storage, "The cache's disk failed while it looked for \(key): \(failure)")
+    }
+    if code == .notCached { return CacheError(code, "\(key) is not in the cache.") }
+    let why = isNetworkSuspended ? "The cache's network is suspended" : "The cache has no network"
+    return CacheError(code, "\(why), and nothing that may be used is stored of \(key).")
+  }
+
+  /// Asks the server in a task of its own, at low priority unless somebody waits for it too.
+  private func refresh(_ demand: Demand) -> Task<Result<CachedResource, CacheError>, Never> {
+    var demand = demand
+    demand.isConditional = true
+    if demand.options.mode != .staleThenFresh { demand.options.priority = .background }
+    let work = demand
+    let task = Task { () -> Result<CachedResource, CacheError> in
+      do throws(CacheError) { return .success(try await self.ask(work)) } catch { return .failure(error) }
+    }
+    let id = state.withLock { state in
+      state.nextRefresh += 1
+      return state.nextRefresh
+    }
+    let tracked = Task {
+      _ = await withTaskCancellationHandler {
+        await task.value
+      } onCancel: {
+        task.cancel()
+      }
+      self.state.withLock { _ = $0.refreshes.removeValue(forKey: id) }
+    }
+    state.withLock { if !task.isCancelled { $0.refreshes[id] = tracked } }
+    return task
+  }
+}

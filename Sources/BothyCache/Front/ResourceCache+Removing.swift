@@ -1,0 +1,42 @@
+public import Foundation
+
+/// Removing what is stored. What is on its way when something is removed is handed to who waits and not stored.
+extension ResourceCache {
+  /// Removes one resource from memory and disk.
+  public func remove(_ key: ResourceKey) async throws { try await remove([key]) }
+
+  /// Removes resources from memory and disk, pinned or not; one transaction.
+  public func remove(_ keys: [ResourceKey]) async throws {
+    try await dropStored(keys)
+    for key in keys { hub.send(.removed(key)) }
+  }
+
+  /// Removes all of one source, or everything, from memory and disk, pinned or not.
+  public func removeAll(_ source: SourceID? = nil) async throws {
+    generations.removeAll(source)
+    memory.removeAll { key, _ in source == nil || key.source == source }
+    decoded.removeAll { key, _ in source == nil || key.resource.source == source }
+    try await disk?.write { try $0.removeAll(source) }
+    hub.send(.removedAll(source))
+  }
+
+  /// Removes what came before the date, of one source or all; what is pinned stays, and so does what is on its way.
+  public func remove(before date: Date, source: SourceID? = nil) async throws {
+    let time = Int64((date.timeIntervalSince1970 * 1000).rounded(.up))
+    try await disk?.write { try $0.remove(receivedBefore: time, source) }
+    // Memory does not know what is pinned: it lets go of all that is old, the disk still has what stays.
+    memory.removeAll { key, stored in
+      (source == nil || key.source == source) && stored.entry.metadata.receivedAt < time
+    }
+    hub.send(.removedAll(source))
+  }
+
+  func dropStored(_ keys: [ResourceKey]) async throws {
+    generations.remove(keys)
+    for key in keys { memory.remove(key) }
+    let dropped = Set(keys)
+    if decoded.count > 0 { decoded.removeAll { key, _ in dropped.contains(key.resource) } }
+    recency.forget(keys)
+    try await disk?.write { try $0.remove(keys) }
+  }
+}

@@ -1,0 +1,94 @@
+/// One resource as it was and as it is: what `ResourceCache.values` gives.
+public struct ResourceReadings: AsyncSequence, Sendable {
+  public typealias Element = CachedResource
+  public typealias Failure = CacheError
+
+  let cache: ResourceCache
+  let key: ResourceKey
+  let options: ReadOptions
+
+  public func makeAsyncIterator() -> Iterator { Iterator(readings: self) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private enum Step { case first, second(Task<Result<CachedResource, CacheError>, Never>), end }
+
+    private let readings: ResourceReadings
+    private var step = Step.first
+
+    init(readings: ResourceReadings) { self.readings = readings }
+
+    public mutating func next() async throws(CacheError) -> CachedResource? {
+      try await next(isolation: nil)
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError)
+      -> CachedResource?
+    {
+      switch step {
+      case .first:
+        step = .end
+        let reading = try await readings.cache.read(try readings.cache.demand(readings.key, readings.options))
+        if let refresh = reading.refresh { step = .second(refresh) }
+        return reading.resource
+      case .second(let refresh):
+        step = .end
+        let result = await withTaskCancellationHandler {
+          await refresh.value
+        } onCancel: {
+          refresh.cancel()
+        }
+        return try result.get()
+      case .end: return nil
+      }
+    }
+  }
+}
+
+/// What to show in the place of a resource, as it changes: what `ResourceCache.states` gives. Never fails; a failure is
+/// a state.
+public struct ResourceStates: AsyncSequence, Sendable {
+  public typealias Element = ResourceState
+  public typealias Failure = Never
+
+  let cache: ResourceCache
+  let readings: ResourceReadings
+  let key: ResourceKey
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(cache: cache, key: key, readings: readings.makeAsyncIterator())
+  }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    let cache: ResourceCache
+    let key: ResourceKey
+    var readings: ResourceReadings.Iterator
+    private var isStarted = false
+    private var last: CachedResource?
+    private var isOver = false
+
+    init(cache: ResourceCache, key: ResourceKey, readings: ResourceReadings.Iterator) {
+      self.cache = cache
+      self.key = key
+      self.readings = readings
+    }
+
+    public mutating func next() async -> ResourceState? { await next(isolation: nil) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> ResourceState? {
+      if !isStarted {
+        isStarted = true
+        if cache.peek(key) == nil { return .loading }
+      }
+      if isOver { return nil }
+      do throws(CacheError) {
+        guard let resource = try await readings.next(isolation: actor) else { return nil }
+        last = resource
+        return resource.isAbsent ? .absent : .loaded(resource)
+      } catch {
+        isOver = true
+        if let last, !last.isAbsent { return .loaded(last.with(freshness: .stale(.refreshFailed(error)))) }
+        return error.code == .offline ? .suspended : .failed(error)
+      }
+    }
+  }
+}

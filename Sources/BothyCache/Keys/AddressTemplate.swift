@@ -1,0 +1,88 @@
+/// An address with places for a tile's coordinates: `https://{s}.tile.example/{z}/{x}/{y}{r}.png`.
+///
+/// `{z}` zoom, `{x}` column, `{y}` row from the north, `{-y}` row from the south, `{q}` quadkey, `{s}` host, `{r}` `@2x`
+/// for high resolution and else nothing. Parsed once; filling it in is one pass.
+public struct AddressTemplate: Sendable, Hashable {
+  private enum Part: Sendable, Hashable { case text(String), zoom, x, y, southY, quadkey, host, resolution }
+
+  public let text: String
+  private let parts: [Part]
+  private let highResolution: Bool
+
+  /// - Throws: `CacheError.invalidSource` for a place that is unknown or not closed.
+  public init(_ text: String, highResolution: Bool = false) throws(CacheError) {
+    self.text = text
+    self.highResolution = highResolution
+    var parts: [Part] = []
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
+      guard let close = rest[open...].firstIndex(of: "}") else {
+        throw CacheError(.invalidSource, "\"\(text)\": a { is not closed.")
+      }
+      let name = rest[rest.index(after: open)..<close]
+      guard let part = Self.part(name) else {
+        throw CacheError(
+          .invalidSource, "\"\(text)\": {\(name)} is unknown. There are {z} {x} {y} {-y} {q} {s} {r}.")
+      }
+      parts.append(part)
+      rest = rest[rest.index(after: close)...]
+    }
+    if !rest.isEmpty { parts.append(.text(String(rest))) }
+    self.parts = parts
+    let isWhole =
+      parts.contains(.quadkey)
+      || parts.contains(.zoom) && parts.contains(.x) && (parts.contains(.y) || parts.contains(.southY))
+    if namesTile, !isWhole {
+      throw CacheError(
+        .invalidSource, "\"\(text)\" does not tell tiles apart: it needs {z}, {x} and {y}, or {q}.")
+    }
+  }
+
+  private static func part(_ name: Substring) -> Part? {
+    switch name {
+    case "z": .zoom
+    case "x": .x
+    case "y": .y
+    case "-y": .southY
+    case "q": .quadkey
+    case "s": .host
+    case "r": .resolution
+    default: nil
+    }
+  }
+
+  /// Whether it has a place for a coordinate.
+  public var namesTile: Bool {
+    parts.contains { part in
+      switch part {
+      case .zoom, .x, .y, .southY, .quadkey: true
+      case .text, .host, .resolution: false
+      }
+    }
+  }
+
+  var namesHost: Bool { parts.contains(.host) }
+
+  /// The address of a tile; x and y are to be within the zoom.
+  public func address(zoom: Int, x: Int, y: Int, host: String = "") -> String {
+    var result = ""
+    result.reserveCapacity(text.utf8.count + 16)
+    for part in parts {
+      switch part {
+      case .text(let text): result += text
+      case .zoom: result += String(zoom)
+      case .x: result += String(x)
+      case .y: result += String(y)
+      case .southY: result += String((1 << zoom) - 1 - y)
+      case .quadkey:
+        for level in stride(from: zoom - 1, through: 0, by: -1) {
+          result += String(((x >> level) & 1) + 2 * ((y >> level) & 1))
+        }
+      case .host: result += host
+      case .resolution: result += highResolution ? "@2x" : ""
+      }
+    }
+    return result
+  }
+}

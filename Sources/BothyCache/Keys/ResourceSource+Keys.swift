@@ -1,0 +1,109 @@
+/// Makes keys, with everything normalised before any lookup, and addresses of keys.
+extension ResourceSource {
+  /// The key of a path below the source's base, with its query.
+  ///
+  /// Percent-encoding gets one form, dot segments and a fragment go, ignored and secret query items are left out.
+  public func key(path: String) throws(CacheError) -> ResourceKey {
+    if case .anywhere = address { return try key(url: path) }
+    let (path, query) = CanonicalPath.split(path)
+    return ResourceKey(id, path: canonical(CanonicalPath.path(path), query))
+  }
+
+  /// The key of a whole address, which is to be below the source's own.
+  ///
+  /// - Throws: `CacheError.invalidKey` when it is no address, or another server's.
+  public func key(url: String) throws(CacheError) -> ResourceKey {
+    guard let given = AbsoluteAddress(url) else {
+      throw CacheError(.invalidKey, "\"\(url.prefix(200))\" is no address of a web server.")
+    }
+    let path = given.path.dropFirst()
+    switch address {
+    case .anywhere:
+      return ResourceKey(
+        id, path: given.scheme + "://" + given.authority + "/" + canonical(String(path), given.query))
+    case .base:
+      for host in hosts.isEmpty ? [""] : hosts {
+        guard let base = base(host), given.scheme == base.scheme, given.authority == base.authority else {
+          continue
+        }
+        let folder = base.path.hasSuffix("/") ? base.path : base.path + "/"
+        guard given.path.hasPrefix(folder) || given.path == base.path else { continue }
+        return ResourceKey(id, path: canonical(String(given.path.dropFirst(folder.count)), given.query))
+      }
+      throw CacheError(.invalidKey, "\(given.text.prefix(200)) is not below the address of source \(id).")
+    case .tiles, .custom:
+      throw CacheError(.invalidKey, "Source \(id) has tiles; ask for them by zoom, x and y.")
+    }
+  }
+
+  /// The key of a tile. Columns go round the world: x is taken modulo 2^zoom.
+  ///
+  /// - Throws: `CacheError.zoomOutOfRange` outside the source's zooms, `CacheError.invalidKey` for a row that is not on
+  ///   the map.
+  public func key(zoom: Int, x: Int, y: Int) throws(CacheError) -> ResourceKey {
+    guard zooms.contains(zoom) else {
+      throw CacheError(.zoomOutOfRange, "Source \(id) has the zooms \(zooms), not \(zoom).")
+    }
+    let edge = 1 << zoom
+    guard (0..<edge).contains(y) else {
+      throw CacheError(
+        .invalidKey, "Row \(y) is not on the map: at zoom \(zoom) rows go from 0 to \(edge - 1).")
+    }
+    let remainder = x % edge
+    return ResourceKey(id, zoom: zoom, x: remainder < 0 ? remainder + edge : remainder, y: y)
+  }
+
+  /// What a request for the key is sent to, without secrets: what may be shown and logged.
+  ///
+  /// - Parameter host: an index into `hosts`; any number, taken modulo their count.
+  public func publicURL(for key: ResourceKey, host: Int = 0) -> String {
+    let name = hosts.isEmpty ? "" : hosts[Int(UInt(bitPattern: host) % UInt(hosts.count))]
+    switch (address, key.name) {
+    case (.tiles(let template), .tile(let bits)):
+      let mask: UInt64 = (1 << 29) - 1
+      let text = template.address(
+        zoom: Int(bits >> 58), x: Int((bits >> 29) & mask), y: Int(bits & mask), host: name)
+      return template.namesHost || name.isEmpty ? text : replacingHost(of: text, with: name)
+    case (.tiles(let template), .path(let path)):
+      let root = AbsoluteAddress(template.text.replacing("{s}", with: name.isEmpty ? "s" : name))
+      return "\(root?.scheme ?? "https")://\(root?.authority ?? "")/\(path)"
+    case (.base, _):
+      guard let base = base(name) else { return key.path }
+      return base.scheme + "://" + base.authority + (base.path.hasSuffix("/") ? base.path : base.path + "/")
+        + key.path
+    case (.anywhere, _): return key.path
+    case (.custom(let rule), _): return rule.address(key, name)
+    }
+  }
+
+  /// What a request for the key is sent to, secrets included: for the wire alone.
+  package func requestURL(for key: ResourceKey, host: Int = 0) -> String {
+    var url = publicURL(for: key, host: host)
+    for (name, value) in secrets.sorted(by: { $0.key < $1.key }) {
+      url += url.contains("?") ? "&" : "?"
+      url += CanonicalPath.encoded(name, keeping: CanonicalPath.unreserved) + "="
+      url += CanonicalPath.encoded(value, keeping: CanonicalPath.unreserved)
+    }
+    return url
+  }
+
+  private func canonical(_ path: String, _ query: (some StringProtocol)?) -> String {
+    let ignored = secrets.isEmpty ? ignoredQueryItems : ignoredQueryItems.union(secrets.keys)
+    guard let query, let kept = CanonicalPath.query(query, ignoring: ignored) else { return path }
+    return path + "?" + kept
+  }
+
+  private func base(_ host: String) -> AbsoluteAddress? {
+    guard case .base(let text) = address else { return nil }
+    if text.contains("{s}") { return AbsoluteAddress(text.replacing("{s}", with: host)) }
+    guard var base = AbsoluteAddress(text) else { return nil }
+    if !host.isEmpty { base.authority = host.lowercased() }
+    return base
+  }
+
+  private func replacingHost(of text: String, with host: String) -> String {
+    guard let scheme = text.firstRange(of: "://") else { return text }
+    let rest = text[scheme.upperBound...]
+    return text[..<scheme.upperBound] + host + rest.drop { $0 != "/" && $0 != "?" }
+  }
+}

@@ -1,0 +1,61 @@
+internal import Synchronization
+
+/// The sources of one cache, by id: two different ones never share an id.
+package final class SourceRegistry: Sendable {
+  private struct State {
+    /// By the index of the id.
+    var sources: ContiguousArray<RegisteredSource?> = []
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Adds the source; one that is known already gets the new rule, limits, headers and names.
+  ///
+  /// - Throws: `CacheError.sourceConflict` when a source has the id whose keys mean something else.
+  package func register(_ source: ResourceSource) throws(CacheError) {
+    let isFree = state.withLock { state in
+      let index = source.id.index
+      while state.sources.count <= index { state.sources.append(nil) }
+      if let known = state.sources[index], !known.source.hasSameKeys(as: source) { return false }
+      state.sources[index] = RegisteredSource(source)
+      return true
+    }
+    guard isFree else {
+      throw CacheError(
+        .sourceConflict,
+        "Another source has the id \"\(source.id)\" already. Give this one an id of its own, or remove the other first."
+      )
+    }
+  }
+
+  package subscript(id: SourceID) -> RegisteredSource? {
+    state.withLock { $0.sources.indices.contains(id.index) ? $0.sources[id.index] : nil }
+  }
+
+  package var all: [ResourceSource] {
+    state.withLock { $0.sources.compactMap { $0?.source } }.sorted { $0.id.name < $1.id.name }
+  }
+
+  package func remove(_ id: SourceID) {
+    state.withLock { state in
+      if state.sources.indices.contains(id.index) { state.sources[id.index] = nil }
+    }
+  }
+}
+
+/// A source as a cache holds it: passed around without copying.
+package final class RegisteredSource: Sendable {
+  package let source: ResourceSource
+
+  init(_ source: ResourceSource) { self.source = source }
+}
+
+extension ResourceSource {
+  /// Whether a key means the same resource in both.
+  func hasSameKeys(as other: ResourceSource) -> Bool {
+    id == other.id && address == other.address && ignoredQueryItems == other.ignoredQueryItems
+      && Set(secrets.keys) == Set(other.secrets.keys)
+  }
+}
