@@ -5,6 +5,8 @@ public struct BlobStoreOptions: Sendable {
   public var busyTimeout: Duration
   /// Told of damage, on the thread that met it. It must not call the store.
   public var onEvent: (@Sendable (BlobStoreEvent) -> Void)?
+  /// For tests: asked before each commit and each file whether the disk is to act as if it were full.
+  package var isDiskFull: (@Sendable () -> Bool)?
 
   public init(
     limits: BlobStoreLimits = BlobStoreLimits(), busyTimeout: Duration = .seconds(5),

@@ -1,0 +1,192 @@
+internal import BothyStore
+internal import Foundation
+internal import GRDB
+
+extension IndexedStore {
+  func entry(_ key: ResourceKey) throws -> CacheEntry? {
+    if largestRow == nil { _ = try opened() }
+    if case .entry(let entry) = try check(key) { return entry }
+    return nil
+  }
+
+  func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
+    let source = sources.source(key.source)
+    if largestRow != nil {
+      let found = try read { database -> Place<EntryMetadata>? in
+        let find = try PreparedStatement(
+          "SELECT name, body, checksum, metadata FROM entry WHERE id = ?1", in: database)
+        find.bind(source.number(of: key), at: 1)
+        defer { find.reset() }
+        guard try find.step(), find.name(at: 0) == key.name else { return .nothing }
+        if find.isNull(at: 1) { return .inFile }
+        let seed = source.seed(UInt64(bitPattern: find.int(at: 2)))
+        return MetadataCoding.decode(find.blob(at: 3), seed: seed).map { .entry($0) } ?? .damaged
+      }
+      switch found {
+      case .entry(let metadata): return metadata
+      case .damaged:
+        try discard(key, source)
+        return nil
+      case .nothing, nil: return nil
+      case .inFile: break
+      }
+    } else {
+      _ = try opened()
+    }
+    let description = try files.describe(files.path(key, source), sources)
+    return description?.key == key ? description?.metadata : nil
+  }
+
+  enum Place<Content> {
+    case entry(Content)
+    case inFile
+    case damaged
+    case nothing
+  }
+
+  private func inRow(_ key: ResourceKey, _ source: KnownSource, isLocked: Bool = false) throws -> Place<
+    CacheEntry
+  > {
+    try read(isLocked: isLocked) { database -> Place<CacheEntry>? in
+      let find = try PreparedStatement(
+        """
+        SELECT e.name, e.body, e.checksum, e.metadata, b.data FROM entry e LEFT JOIN body b ON b.id = e.body
+        WHERE e.id = ?1
+        """, in: database)
+      find.bind(source.number(of: key), at: 1)
+      defer { find.reset() }
+      guard try find.step(), find.name(at: 0) == key.name else { return .nothing }
+      if find.isNull(at: 1) { return .inFile }
+      let checksum = UInt64(bitPattern: find.int(at: 2))
+      let bytes = find.blob(at: 4)
+      guard XXH64.hash(bytes) == checksum,
+        let metadata = MetadataCoding.decode(find.blob(at: 3), seed: source.seed(checksum))
+      else { return .damaged }
+      return .entry(CacheEntry(metadata: metadata, body: Data(bytes)))
+    } ?? .nothing
+  }
+
+  /// Reads an entry and checks it; a damaged one is removed.
+  func check(_ key: ResourceKey) throws -> Place<CacheEntry> {
+    let source = sources.source(key.source)
+    var place = largestRow == nil ? Place<CacheEntry>.inFile : try inRow(key, source)
+    if case .inFile = place {
+      place =
+        switch try files.read(key, source) {
+        case .entry(let entry): .entry(entry)
+        case .damaged: .damaged
+        case nil: .inFile
+        }
+    }
+    if case .damaged = place { try discard(key, source) }
+    return place
+  }
+
+  /// Removes a damaged entry, if it still is one now that nobody else writes, and tells of it.
+  private func discard(_ key: ResourceKey, _ source: KnownSource) throws {
+    options.onEvent?(.damaged(key))
+    do {
+      try lock.writing {
+        let isStillDamaged =
+          if largestRow == nil { try isDamaged(files.read(key, source)) } else {
+            switch try inRow(key, source, isLocked: true) {
+            case .damaged: true
+            case .inFile: try isDamaged(files.read(key, source))
+            default: false
+            }
+          }
+        guard isStillDamaged else { return }
+        try write { transaction in
+          if let row = try transaction.row(source.number(of: key)) {
+            try transaction.delete(row)
+          } else if largestRow == nil {
+            transaction.folders -= Int64(files.remove(files.path(key, source)))
+          }
+        }
+      }
+    } catch let error as StoreError where [.busy, .diskFull].contains(error.code) {
+      // It stays for the next who meets it; nobody is given it.
+    }
+  }
+
+  private func isDamaged(_ finding: EntryFolder.Finding?) -> Bool {
+    if case .damaged = finding { true } else { false }
+  }
+
+  func totals() throws -> [SourceID: StoreTotals] {
+    try read { database in
+      let select = try PreparedStatement(
+        "SELECT name, count, bytes, pinnedCount, pinnedBytes FROM source WHERE count > 0", in: database)
+      defer { select.reset() }
+      var totals: [SourceID: StoreTotals] = [:]
+      while try select.step() {
+        var one = StoreTotals()
+        one.count = Int(select.int(at: 1))
+        one.bytes = select.int(at: 2)
+        one.pinnedCount = Int(select.int(at: 3))
+        one.pinnedBytes = select.int(at: 4)
+        totals[SourceID(select.text(at: 0) ?? "")] = one
+      }
+      return totals
+    } ?? [:]
+  }
+
+  /// One entry on a page: its row, its key, and its metadata when they lie in the row.
+  struct Listed {
+    var row: EntryRow
+    var key: ResourceKey
+    var metadata: EntryMetadata?
+  }
+
+  /// Up to 256 entries whose numbers follow `last`, in the order of their numbers.
+  func page(after last: Int64?, _ source: SourceID?, isLocked: Bool = false) throws -> [Listed] {
+    let wanted = source.map { sources.source($0).name }
+    return try read(isLocked: isLocked) { database in
+      let select = try PreparedStatement(
+        """
+        SELECT \(EntryRow.columns.split(separator: ", ").map { "e.\($0)" }.joined(separator: ", ")), e.metadata, s.name
+        FROM entry e JOIN source s ON s.id = e.source
+        WHERE e.id > ?1 AND (?2 IS NULL OR s.name = ?2) ORDER BY e.id LIMIT 256
+        """, in: database)
+      defer { select.reset() }
+      select.bind(last ?? .min, at: 1)
+      if let wanted { select.bind(utf8: wanted, at: 2) } else { select.bind(Int64?.none, at: 2) }
+      var page: [Listed] = []
+      while try select.step() {
+        let row = EntryRow(select)
+        let id = SourceID(select.text(at: 12) ?? "")
+        let key =
+          switch row.name {
+          case .tile(let bits): ResourceKey(id, tile: bits)
+          case .path(let path): ResourceKey(id, path: path)
+          }
+        let seed = sources.source(id).seed(row.checksum)
+        page.append(
+          Listed(
+            row: row, key: key,
+            metadata: row.body == nil ? nil : MetadataCoding.decode(select.blob(at: 11), seed: seed)))
+      }
+      return page
+    } ?? []
+  }
+
+  func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void) throws {
+    var last: Int64?
+    while true {
+      let page = try page(after: last, source)
+      guard let end = page.last else { return }
+      for listed in page {
+        let row = listed.row
+        var metadata = listed.metadata
+        if row.body == nil {
+          let path = files.path(listed.key, sources.source(listed.key.source))
+          metadata = try files.describe(path, sources)?.metadata
+        }
+        guard let metadata else { continue }
+        let size = StoredSize(bytes: row.bytes, isPinned: row.isPinned, lastUsed: row.used)
+        try body(listed.key, metadata, size)
+      }
+      last = end.row.number
+    }
+  }
+}

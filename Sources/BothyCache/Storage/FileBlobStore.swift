@@ -1,0 +1,50 @@
+internal import BothyStore
+internal import Foundation
+
+/// Keeps each entry in a file of its own: `{folder}/tiledb/{source}/{path}`.
+///
+/// A hit is one open, one read and one close; other programs can open the files as what they are, for the bytes come
+/// first. An index beside them (`index.sqlite`) knows sizes, uses and pins; when it is lost it is made again from the
+/// files, without the pins. Beside the entries' bytes the disk rounds each up to a block of 4 KB, which is counted.
+public final class FileBlobStore: BlobStore {
+  private let engine: IndexedStore
+
+  /// Opens the store in `folder`, which is made if need be and is the store's alone.
+  ///
+  /// Costs the same for any number of entries, unless the limits are lower than before or the index is lost. Throws
+  /// `StoreError`.
+  public init(folder: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
+    try EntryFolder.makeFolder(folder + "/tiledb")
+    try CacheFolder.mark(folder)
+    engine = try IndexedStore(
+      folder: folder, indexPath: folder + "/index.sqlite", lockPath: folder + "/lock", largestRow: nil,
+      pageSize: 4096, options: options)
+  }
+
+  public func entry(_ key: ResourceKey) throws -> CacheEntry? { try engine.entry(key) }
+  public func metadata(_ key: ResourceKey) throws -> EntryMetadata? { try engine.metadata(key) }
+  public func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+    try engine.store(entries)
+  }
+  public func update(_ key: ResourceKey, _ metadata: EntryMetadata) throws -> Bool {
+    try engine.update(key, metadata)
+  }
+  public func touch(_ uses: [(key: ResourceKey, at: Int64)]) throws { try engine.touch(uses) }
+  public func remove(_ keys: [ResourceKey]) throws { try engine.remove(keys) }
+  public func removeAll(_ source: SourceID?) throws { try engine.removeAll(source) }
+  public func remove(receivedBefore time: Int64, _ source: SourceID?) throws {
+    try engine.remove(receivedBefore: time, source)
+  }
+  public func pin(_ keys: [ResourceKey], by holder: String) throws { try engine.pin(keys, by: holder) }
+  public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
+  public func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] { try engine.apply(limits) }
+  public func totals() throws -> [SourceID: StoreTotals] { try engine.totals() }
+  public func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void)
+    throws
+  {
+    try engine.forEach(source, body)
+  }
+  public func verify(progress: (Int) -> Void) throws -> VerifyReport { try engine.verify(progress: progress) }
+  public func collectGarbage() throws -> GarbageReport { try engine.collectGarbage() }
+  public func close() throws { try engine.close() }
+}

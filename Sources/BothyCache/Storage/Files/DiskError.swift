@@ -1,0 +1,27 @@
+internal import BothyStore
+internal import Foundation
+
+/// The one place where the cache's failed system calls become sentences.
+enum DiskError {
+  /// The error of the last system call. To be asked at once after it.
+  static func last(_ path: String) -> StoreError { make(errno, path) }
+
+  static func make(_ code: Int32, _ path: String) -> StoreError {
+    let reason = String(cString: strerror(code))
+    switch code {
+    case ENOSPC, EDQUOT:
+      return StoreError(
+        .diskFull, "The disk is full, so nothing was written to \(path). Free some space and try again.")
+    case EACCES, EPERM, EROFS:
+      return StoreError(
+        .readOnly,
+        "\(path) may not be read or written. Check the rights of the file and its folder (\(reason)).")
+    case ENOENT, ENOTDIR:
+      return StoreError(.cannotOpen, "\(path) can't be opened. Check that its folder exists (\(reason)).")
+    default:
+      return StoreError(.database, "The disk failed at \(path): \(reason). Check the disk and try again.")
+    }
+  }
+
+  static func isDiskFull(_ error: any Error) -> Bool { (error as? StoreError)?.code == .diskFull }
+}

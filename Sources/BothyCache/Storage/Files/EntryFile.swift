@@ -1,0 +1,118 @@
+internal import Foundation
+
+/// The form of an entry in a file of its own: the bytes, then what is known of them, then the key, then a trailer.
+///
+/// The bytes come first so that other programs can open the file as what it is. Every part is covered by a checksum,
+/// and the file alone is enough to know the entry again.
+///
+/// | part | length |
+/// |---|---|
+/// | body | `bodyCount` |
+/// | metadata, closed by its checksum | `metadataCount` |
+/// | source, key | `sourceCount`, `nameCount` |
+/// | trailer: the counts, kind of the key, checksum of the body, checksum of what follows the metadata, mark | 48 |
+enum EntryFile {
+  static let trailerSize = 48
+  /// The last digit is the version of the form.
+  private static let mark = UInt64(littleEndian: 0x31_79_68_74_6F_62_00_0A)
+
+  struct Trailer {
+    var bodyCount: Int
+    var metadataCount: Int
+    var sourceCount: Int
+    var nameCount: Int
+    var isTile: Bool
+    var bodyChecksum: UInt64
+    /// What lies behind the body.
+    var tailCount: Int { metadataCount + sourceCount + nameCount + trailerSize }
+  }
+
+  /// What is written behind the body.
+  static func tail(
+    _ key: ResourceKey, _ source: KnownSource, _ metadata: EntryMetadata, _ body: Data, _ checksum: UInt64
+  )
+    -> [UInt8]
+  {
+    var writer = ByteWriter()
+    writer.bytes = MetadataCoding.encode(metadata, seed: source.seed(checksum))
+    let metadataCount = writer.bytes.count
+    writer.bytes.append(contentsOf: source.name)
+    let nameStart = writer.bytes.count
+    var isTile = false
+    switch key.name {
+    case .tile(let bits):
+      writer.write(bits)
+      isTile = true
+    case .path(let path): path.withComposedUTF8 { writer.bytes.append(contentsOf: $0) }
+    }
+    let nameCount = writer.bytes.count - nameStart
+    writer.write(UInt64(body.count))
+    for count in [metadataCount, source.name.count, nameCount, isTile ? 1 : 0] { writer.write(UInt32(count)) }
+    writer.write(checksum)
+    writer.write(
+      writer.bytes.withUnsafeBytes { XXH64.hash(UnsafeRawBufferPointer(rebasing: $0[metadataCount...])) })
+    writer.write(mark)
+    return writer.bytes
+  }
+
+  /// The trailer of a file of `fileSize` bytes whose end is given; nil when it is damaged or of another form.
+  static func trailer(of end: UnsafeRawBufferPointer, fileSize: Int) -> Trailer? {
+    guard end.count >= trailerSize else { return nil }
+    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: end[(end.count - trailerSize)...]))
+    guard let body = reader.read(UInt64.self), let metadata = reader.read(UInt32.self),
+      let source = reader.read(UInt32.self), let name = reader.read(UInt32.self),
+      let kind = reader.read(UInt32.self),
+      let bodyChecksum = reader.read(UInt64.self), let checksum = reader.read(UInt64.self),
+      reader.read(UInt64.self) == mark, let bodyCount = Int(exactly: body)
+    else { return nil }
+    let trailer = Trailer(
+      bodyCount: bodyCount, metadataCount: Int(metadata), sourceCount: Int(source), nameCount: Int(name),
+      isTile: kind == 1, bodyChecksum: bodyChecksum)
+    guard bodyCount <= fileSize, trailer.tailCount == fileSize - bodyCount else { return nil }
+    let covered = trailer.sourceCount + trailer.nameCount + trailerSize
+    if covered <= end.count {
+      let bytes = UnsafeRawBufferPointer(rebasing: end[(end.count - covered)..<(end.count - 16)])
+      guard XXH64.hash(bytes) == checksum else { return nil }
+    }
+    return trailer
+  }
+
+  /// Whether the end of a file, with the key and the source in it, belongs to the key.
+  static func belongs(
+    _ end: UnsafeRawBufferPointer, _ trailer: Trailer, to key: ResourceKey, _ source: KnownSource
+  )
+    -> Bool
+  {
+    let nameStart = end.count - trailerSize - trailer.nameCount
+    let name = UnsafeRawBufferPointer(rebasing: end[nameStart..<(nameStart + trailer.nameCount)])
+    let sourceName = end[(nameStart - trailer.sourceCount)..<nameStart]
+    guard sourceName.elementsEqual(source.name) else { return false }
+    switch key.name {
+    case .tile(let bits):
+      return trailer.isTile && name.count == 8
+        && UInt64(littleEndian: name.loadUnaligned(as: UInt64.self)) == bits
+    case .path(let path):
+      return !trailer.isTile && path.withComposedUTF8 { $0.elementsEqual(name) }
+    }
+  }
+
+  /// The key that the end of a file names.
+  static func key(in end: UnsafeRawBufferPointer, _ trailer: Trailer) -> ResourceKey {
+    let nameStart = end.count - trailerSize - trailer.nameCount
+    let name = UnsafeRawBufferPointer(rebasing: end[nameStart..<(nameStart + trailer.nameCount)])
+    let source = SourceID(String(decoding: end[(nameStart - trailer.sourceCount)..<nameStart], as: UTF8.self))
+    if trailer.isTile, name.count == 8 {
+      return ResourceKey(source, tile: UInt64(littleEndian: name.loadUnaligned(as: UInt64.self)))
+    }
+    return ResourceKey(source, path: String(decoding: name, as: UTF8.self))
+  }
+
+  /// What is known of the entry, from the end of its file; nil when that is damaged.
+  static func metadata(in end: UnsafeRawBufferPointer, _ trailer: Trailer, _ source: KnownSource)
+    -> EntryMetadata?
+  {
+    let start = end.count - trailer.tailCount
+    let bytes = UnsafeRawBufferPointer(rebasing: end[start..<(start + trailer.metadataCount)])
+    return MetadataCoding.decode(bytes, seed: source.seed(trailer.bodyChecksum))
+  }
+}

@@ -1,0 +1,197 @@
+internal import BothyStore
+internal import Foundation
+internal import Synchronization
+
+/// Entries in files of their own, below one folder: where they lie, reading, writing, removing.
+///
+/// A reader needs no lock: a file gets its name by a rename when it is whole, and an open file stays whole when its
+/// name is taken away. Writers hold the store's lock.
+final class EntryFolder: Sendable {
+  let root: String
+  /// Where the folders of the sources lie.
+  let tree: String
+  let incoming: String
+  private let counter = Atomic<Int>(0)
+
+  enum Finding {
+    case entry(CacheEntry)
+    case damaged
+  }
+
+  /// What a file says of itself.
+  struct Description {
+    var key: ResourceKey
+    var metadata: EntryMetadata
+    var bodyCount: Int
+    var bodyChecksum: UInt64
+    var fileSize: Int
+  }
+
+  init(_ root: String) {
+    self.root = root
+    tree = root + "/tiledb"
+    incoming = root + "/incoming"
+  }
+
+  /// The path of an entry's file as bytes, closed by a zero.
+  func path(_ key: ResourceKey, _ source: KnownSource) -> [UInt8] {
+    var path: [UInt8] = []
+    path.reserveCapacity(source.folder.count + 64)
+    path.append(contentsOf: source.folder)
+    PathEncoding.append(key.name, to: &path)
+    path.append(0)
+    return path
+  }
+
+  /// Makes the folders that are always there. Nothing where files are only for the few large entries.
+  func prepare(isUsed: Bool) throws {
+    guard isUsed || FileBytes.size(root) != nil else { return }
+    for folder in [tree, incoming] { try Self.makeFolder(folder) }
+  }
+
+  static func makeFolder(_ path: String) throws {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw StoreError(
+        .cannotOpen, "The folder \(path) can't be made. Check the rights of the folder above.",
+        underlying: error)
+    }
+  }
+
+  /// Removes all files of entries.
+  func removeAll() throws {
+    guard FileBytes.size(tree) != nil else { return }
+    try FileManager.default.removeItem(atPath: tree)
+    try prepare(isUsed: true)
+  }
+
+  // MARK: reading
+
+  /// One open, one read, one close. Nil when there is no file, or the file is another key's.
+  func read(_ key: ResourceKey, _ source: KnownSource) throws -> Finding? {
+    guard let content = try FileBytes.whole(path(key, source)) else { return nil }
+    guard let trailer = EntryFile.trailer(of: content.bytes, fileSize: content.bytes.count) else {
+      content.free()
+      return .damaged
+    }
+    guard EntryFile.belongs(content.bytes, trailer, to: key, source) else {
+      content.free()
+      return nil
+    }
+    let body = UnsafeRawBufferPointer(rebasing: content.bytes[..<trailer.bodyCount])
+    guard XXH64.hash(body) == trailer.bodyChecksum,
+      let metadata = EntryFile.metadata(in: content.bytes, trailer, source)
+    else {
+      content.free()
+      return .damaged
+    }
+    return .entry(CacheEntry(metadata: metadata, body: content.data(trailer.bodyCount)))
+  }
+
+  /// What the file says of itself, from its end alone: the body is not looked at. Nil when there is no such file or it
+  /// is damaged.
+  func describe(_ path: [UInt8], _ sources: SourceBook) throws -> Description? {
+    guard let (end, size) = try FileBytes.end(path, 4096) else { return nil }
+    defer { end.free() }
+    guard let trailer = EntryFile.trailer(of: end.bytes, fileSize: size) else { return nil }
+    if trailer.tailCount > end.bytes.count {
+      guard let (more, sizeNow) = try FileBytes.end(path, trailer.tailCount) else { return nil }
+      defer { more.free() }
+      guard sizeNow == size, let again = EntryFile.trailer(of: more.bytes, fileSize: size),
+        again.tailCount <= more.bytes.count
+      else { return nil }
+      return description(more.bytes, again, size, sources)
+    }
+    return description(end.bytes, trailer, size, sources)
+  }
+
+  private func description(
+    _ end: UnsafeRawBufferPointer, _ trailer: EntryFile.Trailer, _ size: Int, _ sources: SourceBook
+  ) -> Description? {
+    let key = EntryFile.key(in: end, trailer)
+    guard let metadata = EntryFile.metadata(in: end, trailer, sources.source(key.source)) else { return nil }
+    return Description(
+      key: key, metadata: metadata, bodyCount: trailer.bodyCount, bodyChecksum: trailer.bodyChecksum,
+      fileSize: size)
+  }
+
+  // MARK: writing
+
+  /// Makes the folders above the file that are missing and returns how many there were.
+  func makeFolders(above path: [UInt8]) throws -> Int {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0 else { return 0 }
+    let folder = Array(path[..<slash]) + [0]
+    if folder.withPath({ mkdir($0, 0o700) }) == 0 { return 1 }
+    if errno == EEXIST { return 0 }
+    guard errno == ENOENT else { throw DiskError.last(folder.pathText) }
+    if slash <= root.utf8.count {
+      try prepare(isUsed: true)
+      return 0
+    }
+    return try makeFolders(above: Array(folder.dropLast())) + makeFolders(above: path)
+  }
+
+  /// Writes a whole file under another name and gives it its own: whoever reads sees the old or the new one.
+  func write(_ path: [UInt8], _ body: Data, _ tail: [UInt8]) throws {
+    let number = counter.add(1, ordering: .relaxed).newValue
+    let temporary = Array("\(incoming)/\(getpid())-\(number)".utf8) + [0]
+    do {
+      do { try FileBytes.write(temporary, body, tail) } catch let error as StoreError
+        where error.code == .cannotOpen
+      {
+        try prepare(isUsed: true)
+        try FileBytes.write(temporary, body, tail)
+      }
+      var code = temporary.withPath { from in path.withPath { rename(from, $0) } }
+      if code != 0 && errno == ENOENT {
+        _ = try makeFolders(above: path)
+        code = temporary.withPath { from in path.withPath { rename(from, $0) } }
+      }
+      guard code == 0 else { throw DiskError.last(path.pathText) }
+    } catch {
+      temporary.withPath { _ = unlink($0) }
+      throw error
+    }
+  }
+
+  /// Removes a file and the folders above it that are empty now. Returns how many folders went.
+  func remove(_ path: [UInt8]) -> Int {
+    guard path.withPath({ unlink($0) }) == 0 else { return 0 }
+    var folders = 0
+    var folder = path
+    while let slash = folder.lastIndex(of: UInt8(ascii: "/")), slash > tree.utf8.count {
+      folder = Array(folder[..<slash]) + [0]
+      guard folder.withPath({ rmdir($0) }) == 0 else { break }
+      folders += 1
+    }
+    return folders
+  }
+
+  /// Removes what was begun and never got its name. To be called with the lock held: then nobody is writing.
+  func removeUnfinished() -> (files: Int, bytes: Int64) {
+    // No folder: nothing was begun.
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: incoming)) ?? []
+    var removed = (files: 0, bytes: Int64(0))
+    for name in names {
+      removed.bytes += FileBytes.size("\(incoming)/\(name)") ?? 0
+      if unlink("\(incoming)/\(name)") == 0 { removed.files += 1 }
+    }
+    return removed
+  }
+
+  /// Calls `body` with every file, and returns the number of folders.
+  func forEachFile(_ body: (_ path: [UInt8]) throws -> Void) throws -> Int {
+    var folders = 0
+    guard let enumerator = FileManager.default.enumerator(atPath: tree) else { return 0 }
+    while let name = enumerator.nextObject() as? String {
+      if enumerator.fileAttributes?[.type] as? FileAttributeType == .typeDirectory {
+        folders += 1
+      } else {
+        try body(Array("\(tree)/\(name)".utf8) + [0])
+      }
+    }
+    return folders
+  }
+}

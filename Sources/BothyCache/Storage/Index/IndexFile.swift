@@ -1,0 +1,110 @@
+internal import BothyStore
+internal import Foundation
+internal import GRDB
+internal import Synchronization
+
+/// The open database of a store: one connection that writes, a few that read.
+///
+/// Write-ahead log, `synchronous = NORMAL`: a killed process loses nothing, a loss of power may lose the last writes
+/// and never the file. Reading goes past the page cache, straight to the mapped file.
+final class IndexFile: Sendable {
+  let path: String
+  private let writer: DatabaseQueue
+  private let readers: [DatabaseQueue]
+  private let turn = Atomic<Int>(0)
+  /// Which file this is, should another take its name.
+  private let identity: UInt64
+
+  struct Settings: Sendable {
+    var pageSize: Int
+    var busyTimeout: Duration
+    /// How many pages the log may have before they go into the file.
+    var logPages: Int
+    var readers = 3
+    static let mappedBytes: Int64 = 1 << 40
+  }
+
+  /// Opens or makes the file. Throws `DatabaseError` as SQLite does; the tables are the caller's affair.
+  init(_ path: String, _ settings: Settings) throws {
+    self.path = path
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    configuration.label = "bothy.cache"
+    configuration.busyMode = .timeout(settings.busyTimeout / .seconds(1))
+    var reading = configuration
+    reading.readonly = true
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA page_size = \(settings.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
+      try Self.expect("wal", database, "PRAGMA journal_mode = WAL")
+      try database.execute(
+        sql: """
+          PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;
+          PRAGMA wal_autocheckpoint = \(settings.logPages);
+          PRAGMA journal_size_limit = \(settings.logPages * settings.pageSize);
+          PRAGMA mmap_size = \(Settings.mappedBytes)
+          """)
+    }
+    reading.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }
+    writer = try DatabaseQueue(path: path, configuration: configuration)
+    readers = try (0..<settings.readers).map { _ in try DatabaseQueue(path: path, configuration: reading) }
+    identity = Self.identity(of: path)
+  }
+
+  /// A file that nobody ever writes: no lock, no log, no file beside it.
+  init(immutable path: String, readers count: Int) throws {
+    self.path = path
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "?#%")
+    let name = path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
+    readers = try (0..<count).map { _ in
+      try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: configuration)
+    }
+    writer = readers[0]
+    identity = Self.identity(of: path)
+  }
+
+  private static func expect(_ value: String, _ database: Database, _ sql: String) throws {
+    let found = try String.fetchOne(database, sql: sql)
+    guard found == value else {
+      throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "\(sql) gave \(found ?? "nothing")")
+    }
+  }
+
+  /// Whether the path still names this file: another process may have put it away and begun a new one.
+  var isCurrent: Bool { identity == Self.identity(of: path) }
+
+  private static func identity(of path: String) -> UInt64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
+  }
+
+  /// Runs single statements; each is its own snapshot.
+  func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    let number = turn.add(1, ordering: .relaxed).newValue
+    return try readers[Int(UInt(bitPattern: number) % UInt(readers.count))].inDatabase(body)
+  }
+
+  /// Runs one transaction.
+  func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    var result: Result?
+    try writer.inTransaction(.immediate) { database in
+      result = try body(database)
+      return .commit
+    }
+    guard let result else { throw StoreError(.database, "A transaction of \(path) ended without a result.") }
+    return result
+  }
+
+  /// Runs statements that stand outside transactions.
+  func maintain(_ sql: String) throws {
+    try writer.inDatabase { try $0.execute(sql: sql) }
+  }
+
+  func close() throws {
+    for reader in readers { try reader.close() }
+    try writer.close()
+  }
+}

@@ -1,0 +1,64 @@
+internal import BothyStore
+internal import GRDB
+
+/// The tables of an index, and how its file is told from others.
+enum IndexSchema {
+  /// "Bty" and a 1, in the header of the file.
+  static let applicationID: Int64 = 0x4274_7931
+  static let version: Int64 = 1
+
+  enum Verdict: Equatable {
+    case new
+    case known
+    /// Not to be used, for the reason given.
+    case foreign(String)
+  }
+
+  static func verdict(_ database: Database) throws -> Verdict {
+    let application = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+    let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    let tables = try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    if tables == 0 { return .new }
+    if application != applicationID { return .foreign("it is a database of another program") }
+    if version != self.version {
+      return .foreign("it is of format \(version), and this version writes \(self.version)")
+    }
+    return .known
+  }
+
+  /// `state` is one row: `rank` counts uses, `count` and `bytes` are of what is not pinned, `folders` of the files'
+  /// folders; `complete` is 0 while the index is being made from files that were there before it.
+  ///
+  /// An entry's `id` is the hash of its key. `body` is nil when its bytes and metadata lie in a file of their own.
+  /// `shared` names the bodies that more than one entry has, and how many.
+  static let tables = """
+    CREATE TABLE state (
+      id INTEGER PRIMARY KEY CHECK (id = 0), rank INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      folders INTEGER NOT NULL, complete INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO state VALUES (0, 0, 0, 0, 0, 0);
+    CREATE TABLE source (
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      pinnedCount INTEGER NOT NULL, pinnedBytes INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE entry (
+      id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL, bytes INTEGER NOT NULL,
+      rank INTEGER NOT NULL, used INTEGER NOT NULL, received INTEGER NOT NULL, pinned INTEGER NOT NULL,
+      size INTEGER NOT NULL, checksum INTEGER NOT NULL, body INTEGER, metadata BLOB
+    ) STRICT;
+    CREATE INDEX entry_rank ON entry (rank) WHERE pinned = 0;
+    CREATE TABLE body (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)
+      STRICT;
+    CREATE INDEX body_checksum ON body (checksum) WHERE size <= 4096;
+    CREATE TABLE shared (body INTEGER PRIMARY KEY, uses INTEGER NOT NULL) STRICT;
+    CREATE TABLE holder (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+    CREATE TABLE pin (entry INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (entry, holder)) WITHOUT ROWID, STRICT;
+    CREATE INDEX pin_holder ON pin (holder);
+    """
+
+  static func create(_ database: Database) throws {
+    try database.execute(sql: tables)
+    try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+    try database.execute(sql: "PRAGMA user_version = \(version)")
+  }
+}

@@ -1,0 +1,68 @@
+internal import BothyStore
+internal import GRDB
+
+/// Who holds what: an entry is pinned as long as anybody does.
+extension IndexTransaction {
+  func holder(_ name: String) throws -> Int64 {
+    if let known = try knownHolder(name) { return known }
+    let insert = try PreparedStatement("INSERT INTO holder VALUES (NULL, ?1)", in: database)
+    insert.bind(name, at: 1)
+    try insert.run()
+    return database.lastInsertedRowID
+  }
+
+  private func knownHolder(_ name: String) throws -> Int64? {
+    let find = try PreparedStatement("SELECT id FROM holder WHERE name = ?1", in: database)
+    find.bind(name, at: 1)
+    defer { find.reset() }
+    return try find.step() ? find.int(at: 0) : nil
+  }
+
+  func pin(_ number: Int64, _ holder: Int64) throws {
+    let insert = try PreparedStatement("INSERT OR IGNORE INTO pin VALUES (?1, ?2)", in: database)
+    insert.bind(number, at: 1)
+    insert.bind(holder, at: 2)
+    try insert.run()
+    try mark(number, isPinned: true)
+  }
+
+  func unpin(_ numbers: [Int64], _ name: String) throws {
+    guard let holder = try knownHolder(name) else { return }
+    for number in numbers {
+      let delete = try PreparedStatement("DELETE FROM pin WHERE entry = ?1 AND holder = ?2", in: database)
+      delete.bind(number, at: 1)
+      delete.bind(holder, at: 2)
+      try delete.run()
+      if database.changedRows > 0, try !isWanted(number) { try mark(number, isPinned: false) }
+    }
+    let end = try PreparedStatement(
+      "DELETE FROM holder WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pin WHERE holder = ?1)", in: database)
+    end.bind(holder, at: 1)
+    try end.run()
+  }
+
+  /// Takes some of a holder's marks away. False when there were none.
+  func unpinSome(_ count: Int64, of name: String) throws -> Bool {
+    guard let holder = try knownHolder(name) else { return false }
+    let select = try PreparedStatement("SELECT entry FROM pin WHERE holder = ?1 LIMIT ?2", in: database)
+    select.bind(holder, at: 1)
+    select.bind(count, at: 2)
+    var numbers: [Int64] = []
+    while try select.step() { numbers.append(select.int(at: 0)) }
+    select.reset()
+    try unpin(numbers, name)
+    return !numbers.isEmpty
+  }
+
+  private func mark(_ number: Int64, isPinned: Bool) throws {
+    guard let row = try row(number), row.isPinned != isPinned else { return }
+    let update = try PreparedStatement("UPDATE entry SET pinned = ?2 WHERE id = ?1", in: database)
+    update.bind(number, at: 1)
+    update.bind(isPinned ? 1 : 0, at: 2)
+    try update.run()
+    tally(row, -1)
+    var marked = row
+    marked.isPinned = isPinned
+    tally(marked, 1)
+  }
+}

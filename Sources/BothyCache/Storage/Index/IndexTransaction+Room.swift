@@ -1,0 +1,117 @@
+internal import BothyStore
+internal import GRDB
+
+/// Eviction: which entries go so that the limits hold.
+extension IndexTransaction {
+  /// The most that an eviction removes beyond what a limit demands.
+  static let extraWork = 64
+
+  /// The part of the limit that is kept for the log, for what a transaction adds before it is known, and for the
+  /// tables' own pages.
+  static func reserve(_ limit: Int64) -> Int64 { min(limit / 8, 16 << 20) }
+
+  /// The most bytes that entries may be counted with.
+  var byteLimit: Int64? {
+    limits.bytes.map { max(0, $0 - Self.reserve($0) - folders * 4096) }
+  }
+
+  /// The most bytes that one entry may be counted with.
+  var largestEntry: Int64 {
+    let limit = byteLimit ?? .max
+    return min(limit, limits.largestEntry ?? limits.bytes.map { $0 / 10 } ?? .max)
+  }
+
+  /// Removes entries until so much more has room, or so many are gone. Those of `kept` stay.
+  func makeRoom(
+    bytes added: Int64, count addedCount: Int64, keeping kept: Set<Int64> = [], atMost most: Int = .max
+  )
+    throws -> [ResourceKey]
+  {
+    let byteLimit = byteLimit ?? .max
+    let countLimit = limits.count.map(Int64.init) ?? .max
+    guard bytes + added > byteLimit || count + addedCount > countLimit else { return [] }
+    let (byteMark, countMark, least) = marks(byteLimit, countLimit)
+    var evicted: [ResourceKey] = []
+    var extra = 0
+    try evict(keeping: kept) { row in
+      guard evicted.count < most else { return false }
+      let isDemanded =
+        bytes + added > byteLimit || count + addedCount > countLimit || evicted.count < least
+      if !isDemanded {
+        guard extra < Self.extraWork, bytes + added > byteMark || count + addedCount > countMark else {
+          return false
+        }
+        extra += 1
+      }
+      evicted.append(try key(of: row))
+      return true
+    }
+    return evicted
+  }
+
+  /// Removes the entries that would go next, of at least so many bytes.
+  func evict(bytes needed: Int64, keeping kept: Set<Int64>) throws -> [ResourceKey] {
+    let goal = bytes - needed
+    var evicted: [ResourceKey] = []
+    try evict(keeping: kept) { row in
+      guard bytes > goal else { return false }
+      evicted.append(try key(of: row))
+      return true
+    }
+    return evicted
+  }
+
+  /// Keeps the file within the limit, whatever the pages hold: removes entries until the pages in use fit.
+  func holdFileSize(keeping kept: Set<Int64>) throws -> [ResourceKey] {
+    guard hasBodies, let limit = limits.bytes else { return [] }
+    let pageSize = try pragma("page_size")
+    let pinned = try Int64.fetchOne(database, sql: "SELECT sum(pinnedBytes) FROM source") ?? 0
+    let allowed = (limit - Self.reserve(limit) / 2 + pinned) / pageSize
+    var evicted: [ResourceKey] = []
+    while try pragma("page_count") - pragma("freelist_count") > allowed {
+      let more = try evict(bytes: 16 * pageSize, keeping: kept)
+      if more.isEmpty { break }
+      evicted += more
+    }
+    return evicted
+  }
+
+  func pragma(_ name: String) throws -> Int64 {
+    let statement = try PreparedStatement("PRAGMA \(name)", in: database)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(at: 0) : 0
+  }
+
+  private func marks(_ byteLimit: Int64, _ countLimit: Int64) -> (bytes: Int64, count: Int64, least: Int) {
+    switch limits.slack {
+    case .lowMark(let part):
+      let part = min(max(part, 0), 1)
+      return (
+        byteLimit == .max ? .max : Int64(Double(byteLimit) * part),
+        countLimit == .max ? .max : Int64((Double(countLimit) * part).rounded(.up)), 0
+      )
+    case .minimalPurge(let least): return (.max, .max, least)
+    }
+  }
+
+  /// Offers the entries that are not pinned, the one that goes first first, and removes each that is taken, until one
+  /// is refused.
+  private func evict(keeping kept: Set<Int64>, _ takes: (EntryRow) throws -> Bool) throws {
+    var last: Int64 = .min
+    while true {
+      let select = try PreparedStatement(
+        "SELECT \(EntryRow.columns) FROM entry WHERE pinned = 0 AND rank > ?1 ORDER BY rank LIMIT 64",
+        in: database)
+      select.bind(last, at: 1)
+      var rows: [EntryRow] = []
+      while try select.step() { rows.append(EntryRow(select)) }
+      select.reset()
+      guard let end = rows.last else { return }
+      last = end.rank
+      for row in rows where !kept.contains(row.number) {
+        guard try takes(row) else { return }
+        try delete(row)
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+internal import BothyStore
+internal import Foundation
+
+/// Keeps entries in one SQLite file; those of more than 96 KB in files beside it (`{path}-large`).
+///
+/// A hit is one look-up by number. Small bodies that are the same are there once; each entry is counted with its own
+/// bytes all the same. A database that is damaged is put away and begun anew.
+public final class SQLiteBlobStore: BlobStore {
+  /// Above this a file of its own is as fast to read, and does not go through the log when it is written.
+  static let largestRow = 96 << 10
+
+  private let engine: IndexedStore
+
+  /// Opens or makes the database at `path`, in a folder that is made if need be.
+  ///
+  /// Costs the same for any number of entries, unless the limits are lower than before. Throws `StoreError`.
+  public convenience init(path: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
+    try self.init(path: path, options: options, pageSize: 8192)
+  }
+
+  package init(path: String, options: BlobStoreOptions, pageSize: Int) throws {
+    let folder = (path as NSString).deletingLastPathComponent
+    if !folder.isEmpty { try EntryFolder.makeFolder(folder) }
+    engine = try IndexedStore(
+      folder: path + "-large", indexPath: path, lockPath: path + "-lock", largestRow: Self.largestRow,
+      pageSize: pageSize, options: options)
+    CacheFolder.exclude(path)
+  }
+
+  public func entry(_ key: ResourceKey) throws -> CacheEntry? { try engine.entry(key) }
+  public func metadata(_ key: ResourceKey) throws -> EntryMetadata? { try engine.metadata(key) }
+  public func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+    try engine.store(entries)
+  }
+  public func update(_ key: ResourceKey, _ metadata: EntryMetadata) throws -> Bool {
+    try engine.update(key, metadata)
+  }
+  public func touch(_ uses: [(key: ResourceKey, at: Int64)]) throws { try engine.touch(uses) }
+  public func remove(_ keys: [ResourceKey]) throws { try engine.remove(keys) }
+  public func removeAll(_ source: SourceID?) throws { try engine.removeAll(source) }
+  public func remove(receivedBefore time: Int64, _ source: SourceID?) throws {
+    try engine.remove(receivedBefore: time, source)
+  }
+  public func pin(_ keys: [ResourceKey], by holder: String) throws { try engine.pin(keys, by: holder) }
+  public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
+  public func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] { try engine.apply(limits) }
+  public func totals() throws -> [SourceID: StoreTotals] { try engine.totals() }
+  public func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void)
+    throws
+  {
+    try engine.forEach(source, body)
+  }
+  public func verify(progress: (Int) -> Void) throws -> VerifyReport { try engine.verify(progress: progress) }
+  public func collectGarbage() throws -> GarbageReport { try engine.collectGarbage() }
+  public func close() throws { try engine.close() }
+}

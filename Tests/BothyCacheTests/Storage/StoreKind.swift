@@ -1,0 +1,111 @@
+import BothyCache
+import BothyStore
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// The stores that pass the same tests.
+enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case files
+  case sqlite
+
+  var testDescription: String { rawValue }
+
+  func open(_ folder: TemporaryFolder, _ options: BlobStoreOptions = BlobStoreOptions()) throws
+    -> any BlobStore
+  {
+    switch self {
+    case .files: try FileBlobStore(folder: folder.path + "/store", options: options)
+    case .sqlite: try SQLiteBlobStore(path: folder.path + "/store/cache.sqlite", options: options)
+    }
+  }
+
+  func open(_ folder: TemporaryFolder, limits: BlobStoreLimits) throws -> any BlobStore {
+    try open(folder, BlobStoreOptions(limits: limits))
+  }
+
+  /// The database file of the store.
+  func index(in folder: TemporaryFolder) -> String {
+    folder.path + (self == .files ? "/store/index.sqlite" : "/store/cache.sqlite")
+  }
+}
+
+/// A folder of a test's own, gone when the tests end.
+final class TemporaryFolder: Sendable {
+  private static let all = Mutex<[String]>([])
+  private static let removal: Void = {
+    atexit {
+      TemporaryFolder.all.withLock { for path in $0 { try? FileManager.default.removeItem(atPath: path) } }
+    }
+  }()
+
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-cache-\(UUIDv7.make())").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    _ = Self.removal
+    Self.all.withLock { $0.append(path) }
+  }
+
+  /// Paths of all regular files below, relative to the folder, with their sizes.
+  func files() throws -> [String: Int] {
+    var files: [String: Int] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+      let attributes = try FileManager.default.attributesOfItem(atPath: path + "/" + name)
+      if attributes[.type] as? FileAttributeType == .typeRegular { files[name] = attributes[.size] as? Int }
+    }
+    return files
+  }
+
+  /// What the folder takes on the disk, blocks and folders, as `du` counts.
+  func diskUse() throws -> Int64 {
+    var bytes: Int64 = 0
+    for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+      var status = stat()
+      if lstat(path + "/" + name, &status) == 0 { bytes += Int64(status.st_blocks) * 512 }
+    }
+    return bytes
+  }
+}
+
+/// The events that a store told of.
+final class EventLog: Sendable {
+  private let log = Mutex<[BlobStoreEvent]>([])
+  var events: [BlobStoreEvent] { log.withLock { $0 } }
+  func add(_ event: BlobStoreEvent) { log.withLock { $0.append(event) } }
+}
+
+/// An entry of `size` bytes that `seed` decides.
+func makeEntry(_ seed: Int, size: Int = 1000, at time: Int64 = 1_700_000_000_000) -> CacheEntry {
+  var state = UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15 | 1
+  var bytes = [UInt8](repeating: 0, count: size)
+  for place in bytes.indices {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    bytes[place] = UInt8(truncatingIfNeeded: state >> 56)
+  }
+  return CacheEntry(
+    metadata: EntryMetadata(
+      status: 200, fields: [.eTag: "\"\(seed)\"", .contentType: "image/png"], requestedAt: time - 40,
+      receivedAt: time, validatedAt: time, freshness: FreshnessTerms(lifetime: 604_800_000, origin: .maxAge)),
+    body: Data(bytes))
+}
+
+func tile(_ number: Int, _ source: SourceID = "osm") -> ResourceKey {
+  ResourceKey(source, zoom: 16, x: number / 256, y: number % 256)
+}
+
+extension BlobStore {
+  func store(_ key: ResourceKey, _ entry: CacheEntry) throws -> StoreReport { try store([(key, entry)]) }
+
+  /// The sum over all sources.
+  func total() throws -> StoreTotals {
+    try totals().values.reduce(into: StoreTotals()) { sum, one in
+      sum.count += one.count
+      sum.bytes += one.bytes
+      sum.pinnedCount += one.pinnedCount
+      sum.pinnedBytes += one.pinnedBytes
+    }
+  }
+}
