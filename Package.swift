@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "BothyStore", targets: ["BothyStore"]),
     .library(name: "BothySync", targets: ["BothySync"]),
     .library(name: "BothyCache", targets: ["BothyCache"]),
+    .library(name: "BothyGeo", targets: ["BothyGeo"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
     .library(name: "BothyServer", targets: ["BothyServer"]),
     .library(name: "BothyTesting", targets: ["BothyTesting"]),
@@ -56,6 +57,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CZlib", grdb, sqlite],
+      swiftSettings: strict),
+    .target(
       name: "BothyHTTP",
       dependencies: [
         "BothyStore", "BothySync", "BothyCache", httpTypes, log,
@@ -81,7 +85,7 @@ let package = Package(
     .executableTarget(
       name: "BothyTool",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyHTTP", "BothyServer", log,
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyServer", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],
@@ -98,7 +102,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Bothy",
-      dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyHTTP", "BothyMacros"],
+      dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyMacros"],
       swiftSettings: strict),
     .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
@@ -107,6 +111,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyGeoTests", dependencies: ["BothyStore", "BothyCache", "BothyGeo", "BothyTesting", "CZlib"],
       swiftSettings: strict),
     .testTarget(
       name: "BothyHTTPTests",

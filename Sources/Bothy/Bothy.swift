@@ -1,4 +1,5 @@
-/// All that an app imports: the store, the road to the server, and the client that walks it.
+/// All that an app imports: the store, the road to the server, the client that walks it, and the map room.
+@_exported public import BothyGeo
 @_exported public import BothyHTTP
 @_exported public import BothyStore
 @_exported public import BothySync

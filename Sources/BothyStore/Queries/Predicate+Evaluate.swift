@@ -52,7 +52,7 @@ extension GeoBox {
   }
 
   /// Whether the longitude, taken as a number, lies between the two meridians.
-  func holds(_ longitude: Double) -> Bool {
+  package func holds(_ longitude: Double) -> Bool {
     west <= east
       ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
   }

@@ -1,6 +1,11 @@
 import Foundation
 
 /// The C library's functions under names that do not collide with Foundation's overloads at the call site.
-func sine(_ radians: Double) -> Double { sin(radians) }
-func cosine(_ radians: Double) -> Double { cos(radians) }
-func arcSine(_ value: Double) -> Double { asin(value) }
+package func sine(_ radians: Double) -> Double { sin(radians) }
+package func cosine(_ radians: Double) -> Double { cos(radians) }
+package func arcSine(_ value: Double) -> Double { asin(value) }
+package func arcTangent(_ value: Double) -> Double { atan(value) }
+package func arcTangent(_ y: Double, over x: Double) -> Double { atan2(y, x) }
+package func hyperbolicSine(_ value: Double) -> Double { sinh(value) }
+package func exponential(_ value: Double) -> Double { exp(value) }
+package func naturalLogarithm(_ value: Double) -> Double { log(value) }

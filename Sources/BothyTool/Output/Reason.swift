@@ -1,3 +1,4 @@
+import BothyGeo
 import BothyStore
 import BothySync
 import Foundation
@@ -11,6 +12,7 @@ struct Reason {
       switch error {
       case let error as ToolError: error.message
       case let error as StoreError: error.message
+      case let error as GeoError: error.message
       case let error as SyncError: Self.sentence(of: error)
       case let error as RemoteError: error.message
       case let error as CocoaError: Self.sentence(of: error)

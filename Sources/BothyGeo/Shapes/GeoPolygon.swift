@@ -1,0 +1,139 @@
+public import BothyStore
+
+/// An area within a ring of positions, less those within its holes. Edges are straight in degrees, as in GeoJSON; an
+/// edge of more than 180° of longitude is taken to go the shorter way, across the antimeridian.
+public struct GeoPolygon: Hashable, Sendable {
+  /// The outer ring.
+  public var exterior: [Coordinate]
+  public var holes: [[Coordinate]]
+
+  /// Rings may be closed, with the first position again at the end, or not.
+  public init(exterior: [Coordinate], holes: [[Coordinate]] = []) {
+    self.exterior = exterior
+    self.holes = holes
+  }
+
+  /// A polygon as in GeoJSON: the first ring is the outer one. Nil without a ring.
+  public init?(rings: [[Coordinate]]) {
+    guard let first = rings.first else { return nil }
+    self.init(exterior: first, holes: Array(rings.dropFirst()))
+  }
+
+  public init(_ box: GeoBox) {
+    // Two corners more, so that no edge of a wide box is mistaken for one across the antimeridian.
+    let middle = box.west + box.width / 2
+    let longitudes = [box.west, middle, box.west + box.width]
+    exterior =
+      longitudes.map {
+        Coordinate(latitude: box.south, longitude: Geodesy.normalized(longitude: $0))
+      }
+      + longitudes.reversed().map {
+        Coordinate(latitude: box.north, longitude: Geodesy.normalized(longitude: $0))
+      }
+    holes = []
+  }
+
+  public var rings: [[Coordinate]] { [exterior] + holes }
+
+  /// The smallest box around the outer ring; nil without positions.
+  public var bounds: GeoBox? { GeoBox(around: exterior) }
+
+  /// Whether a position is in the area; the outer edge and the edges of holes belong to it.
+  public func contains(_ position: Coordinate) -> Bool {
+    var isInside = false
+    for ring in rings {
+      switch FlatRing(ring, from: position.longitude).locate(position.latitude) {
+      case .edge: return true
+      case .inside: isInside.toggle()
+      case .outside: break
+      }
+    }
+    return isInside
+  }
+
+  /// The metres from a position to the nearest point of the area; 0 within.
+  public func distance(to position: Coordinate) -> Double {
+    contains(position) ? 0 : distanceToEdge(from: position)
+  }
+
+  /// The metres from a position, inside or out, to the nearest point of any ring; infinite without positions.
+  public func distanceToEdge(from position: Coordinate) -> Double {
+    rings.reduce(.infinity) {
+      min($0, Geodesy.distance(from: position, toLine: $1, isClosed: true))
+    }
+  }
+}
+
+extension Geodesy {
+  /// The metres from a position to the nearest point of a line; infinite without positions.
+  public static func distance(
+    from position: Coordinate, toLine line: [Coordinate], isClosed: Bool = false
+  ) -> Double {
+    guard var previous = isClosed ? line.last : line.first else { return .infinity }
+    var nearest = Double.infinity
+    for next in line {
+      nearest = min(nearest, distance(from: position, toSegment: previous, next))
+      previous = next
+    }
+    return nearest
+  }
+}
+
+/// A ring with longitudes counted on across the antimeridian, relative to an origin.
+struct FlatRing {
+  struct Point {
+    var x: Double
+    var y: Double
+  }
+
+  enum Place { case inside, outside, edge }
+
+  /// Closed. One that goes around a pole is closed along the pole.
+  private(set) var points: [Point] = []
+
+  init(_ ring: [Coordinate], from origin: Double) {
+    guard let first = ring.first else { return }
+    var x = Geodesy.difference(from: origin, to: first.longitude)
+    var previous = first.longitude
+    var total = 0.0
+    for coordinate in ring {
+      x += Geodesy.difference(from: previous, to: coordinate.longitude)
+      previous = coordinate.longitude
+      total += coordinate.latitude
+      points.append(Point(x: x, y: coordinate.latitude))
+    }
+    let home = x + Geodesy.difference(from: previous, to: first.longitude)
+    let start = points[0]
+    if abs(home - start.x) > 180 {
+      let pole: Double = total < 0 ? -90 : 90
+      points += [Point(x: home, y: start.y), Point(x: home, y: pole), Point(x: start.x, y: pole)]
+    }
+    points.append(start)
+  }
+
+  /// Where the origin's meridian has the latitude: the rule of odd and even crossings, also one turn to either side.
+  func locate(_ latitude: Double) -> Place {
+    var isInside = false
+    for turn in [-360.0, 0, 360] {
+      switch locate(x: turn, y: latitude) {
+      case .edge: return .edge
+      case .inside: isInside.toggle()
+      case .outside: break
+      }
+    }
+    return isInside ? .inside : .outside
+  }
+
+  func locate(x: Double, y: Double) -> Place {
+    var isInside = false
+    for (start, end) in zip(points, points.dropFirst()) {
+      let low = min(start.y, end.y)
+      let high = max(start.y, end.y)
+      guard y >= low, y <= high else { continue }
+      let side = (end.x - start.x) * (y - start.y) - (x - start.x) * (end.y - start.y)
+      if side == 0, x >= min(start.x, end.x), x <= max(start.x, end.x) { return .edge }
+      if (start.y > y) != (end.y > y), side * (end.y - start.y) > 0 { isInside.toggle() }
+    }
+    return isInside ? .inside : .outside
+  }
+}

@@ -1,0 +1,73 @@
+public import BothyStore
+
+/// Distances and directions on the ground.
+public enum Geodesy {
+  /// The mean radius of the earth (IUGG) in metres, which `Coordinate.distance(to:)` uses too.
+  public static let earthRadius = 6_371_008.8
+
+  /// The same meridian from -180 to 180. A longitude in this range stays what it is, both ends included.
+  public static func normalized(longitude: Double) -> Double {
+    if (-180...180).contains(longitude) { return longitude }
+    let turned = (longitude + 180).truncatingRemainder(dividingBy: 360)
+    return (turned < 0 ? turned + 360 : turned) - 180
+  }
+
+  /// How far east the second meridian is of the first, by the shorter way: from -180 to 180.
+  static func difference(from first: Double, to second: Double) -> Double {
+    let difference = second - first
+    return (-180...180).contains(difference) ? difference : normalized(longitude: difference)
+  }
+
+  /// The point halfway along the great circle between two positions.
+  public static func midpoint(_ first: Coordinate, _ second: Coordinate) -> Coordinate {
+    let radians = Double.pi / 180
+    let (latitude, other) = (first.latitude * radians, second.latitude * radians)
+    let turn = (second.longitude - first.longitude) * radians
+    let (east, north) = (cosine(other) * cosine(turn), cosine(other) * sine(turn))
+    let along = cosine(latitude) + east
+    let middle = arcTangent(
+      sine(latitude) + sine(other), over: (along * along + north * north).squareRoot())
+    let longitude = first.longitude + arcTangent(north, over: along) / radians
+    return Coordinate(latitude: middle / radians, longitude: normalized(longitude: longitude))
+  }
+
+  /// The position so many metres from another in a direction, clockwise from north in degrees.
+  public static func destination(
+    from start: Coordinate, bearing: Double, distance: Double
+  ) -> Coordinate {
+    let radians = Double.pi / 180
+    let (latitude, direction, angle) = (start.latitude * radians, bearing * radians, distance / earthRadius)
+    let reached = sine(latitude) * cosine(angle) + cosine(latitude) * sine(angle) * cosine(direction)
+    let turn = arcTangent(
+      sine(direction) * sine(angle) * cosine(latitude), over: cosine(angle) - sine(latitude) * reached)
+    return Coordinate(
+      latitude: arcSine(min(max(reached, -1), 1)) / radians,
+      longitude: normalized(longitude: start.longitude + turn / radians))
+  }
+
+  /// The metres from a position to the nearest point of the straight line, in degrees, between two others; across the
+  /// antimeridian by the shorter way.
+  ///
+  /// The nearest point is looked for in a plane around the position, again with the scale of the place that was found:
+  /// right to a ten-thousandth over distances of a hundred kilometres, and to millimetres over those of a walk.
+  public static func distance(
+    from position: Coordinate, toSegment start: Coordinate, _ end: Coordinate
+  ) -> Double {
+    let from = (
+      x: difference(from: position.longitude, to: start.longitude), y: start.latitude - position.latitude
+    )
+    let along = (x: difference(from: start.longitude, to: end.longitude), y: end.latitude - start.latitude)
+    var part = 0.0
+    for _ in 0..<3 {
+      let latitude = position.latitude + (from.y + part * along.y) / 2
+      let scale = cosine(latitude * .pi / 180)
+      let square = scale * scale
+      let length = along.x * along.x * square + along.y * along.y
+      guard length > 0 else { break }
+      part = min(max(-(from.x * along.x * square + from.y * along.y) / length, 0), 1)
+    }
+    let nearest = Coordinate(
+      latitude: start.latitude + part * along.y, longitude: start.longitude + part * along.x)
+    return min(position.distance(to: nearest), position.distance(to: start), position.distance(to: end))
+  }
+}

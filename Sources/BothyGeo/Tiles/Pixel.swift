@@ -1,0 +1,74 @@
+public import BothyStore
+
+/// A pixel of the whole map at one zoom, counted from its north-western corner.
+///
+/// Which tile a position is in is not decided by pixels: `Tile(containing:zoom:)` is exact where a pixel is rounded.
+public struct Pixel: Hashable, Sendable {
+  public var x: Int64
+  public var y: Int64
+  public let zoom: Int
+
+  /// How a position between two pixels becomes one.
+  public enum Rounding: Sendable {
+    /// The pixel that the position is in.
+    case down
+    /// The nearest corner of a pixel, as older map software has it: half a pixel further south and east.
+    case nearest
+  }
+
+  /// Any pixel, also one beyond the map's edge. Throws `GeoError` for a zoom that no tile has.
+  public init(x: Int64, y: Int64, zoom: Int) throws(GeoError) {
+    _ = try Tile.side(zoom)
+    self.x = x
+    self.y = y
+    self.zoom = zoom
+  }
+
+  /// The pixel of a position, clamped to the map. Throws `GeoError` for values that are no numbers and for a zoom that
+  /// no tile has.
+  public init(_ coordinate: Coordinate, zoom: Int, rounding: Rounding = .down) throws(GeoError) {
+    let limit = Mercator.latitudeLimit
+    let place = try coordinate.checked()
+    let side = Double(Mercator.tileEdge) * Double(try Tile.side(zoom))
+    let fractions = Mercator.fractions(
+      Coordinate(
+        latitude: min(max(place.latitude, -limit), limit), longitude: min(max(place.longitude, -180), 180)))
+    let half = rounding == .nearest ? 0.5 : 0
+    self.zoom = zoom
+    x = Int64(min(max(fractions.x * side + half, 0), side - 1))
+    y = Int64(min(max(fractions.y * side + half, 0), side - 1))
+  }
+
+  /// The upper left corner of a tile.
+  public init(_ tile: Tile) {
+    x = Int64(tile.x) * Int64(Mercator.tileEdge)
+    y = Int64(tile.y) * Int64(Mercator.tileEdge)
+    zoom = tile.zoom
+  }
+
+  /// The position of the pixel's upper left corner, clamped to the map.
+  public var coordinate: Coordinate {
+    let side = Double(Mercator.tileEdge) * Double(1 << zoom)
+    return Coordinate(
+      latitude: Mercator.latitude(fraction: min(max(Double(y), 0), side) / side),
+      longitude: min(max(Double(x), 0), side) / side * 360 - 180)
+  }
+
+  /// The tile that the pixel is in; columns go around the world. Throws `GeoError` `.invalidTile` north or south of the
+  /// map.
+  public func tile() throws(GeoError) -> Tile {
+    let edge = Int64(Mercator.tileEdge)
+    let side = Int64(1) << Int64(zoom)
+    let (column, row) = (Self.floored(x, by: edge), Self.floored(y, by: edge))
+    guard row >= 0, row < side else {
+      throw GeoError(.invalidTile, "The pixel (\(x), \(y)) of zoom \(zoom) is north or south of the map.")
+    }
+    return Tile(uncheckedX: Int(column & (side - 1)), y: Int(row), zoom: zoom)
+  }
+
+  /// Division that goes down also below zero.
+  private static func floored(_ value: Int64, by divisor: Int64) -> Int64 {
+    let quotient = value / divisor
+    return value % divisor < 0 ? quotient - 1 : quotient
+  }
+}

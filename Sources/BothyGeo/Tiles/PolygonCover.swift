@@ -1,0 +1,137 @@
+public import BothyStore
+
+/// The tiles that an area touches, found from the world down: what lies wholly in or out of the area is not looked at
+/// any closer, so counting costs about as many steps as there are tiles along the edges.
+struct PolygonCover {
+  private struct Edge {
+    var start: FlatRing.Point
+    var end: FlatRing.Point
+  }
+
+  private let rings: [FlatRing]
+  private let edges: [Edge]
+
+  init(_ polygons: [GeoPolygon]) {
+    rings = polygons.flatMap(\.rings).map { FlatRing($0, from: 0) }
+    edges = rings.flatMap { ring in
+      zip(ring.points, ring.points.dropFirst()).flatMap { start, end in
+        [-360.0, 0, 360].compactMap { turn -> Edge? in
+          let edge = Edge(
+            start: .init(x: start.x + turn, y: start.y), end: .init(x: end.x + turn, y: end.y))
+          let (west, east) = (min(edge.start.x, edge.end.x), max(edge.start.x, edge.end.x))
+          return turn == 0 || east > -180 && west < 180 ? edge : nil
+        }
+      }
+    }
+  }
+
+  /// Hands over whole subtrees: a tile of `zoom` or an earlier one, of which every part belongs to the cover. Stops
+  /// when `body` says false.
+  func visit(zoom: Int, _ body: (Tile) -> Bool) {
+    _ = visit(Tile(uncheckedX: 0, y: 0, zoom: 0), edges, zoom, body)
+  }
+
+  private func visit(_ tile: Tile, _ near: [Edge], _ zoom: Int, _ body: (Tile) -> Bool) -> Bool {
+    let box = tile.bounds
+    let last = 1 << tile.zoom - 1
+    // Borders belong to the tile in the east or south; what is beyond the map is in the nearest row, as everywhere.
+    let east = tile.x == last ? box.east : box.east.nextDown
+    let south = tile.y == last ? -90 : box.south.nextUp
+    let north = tile.y == 0 ? 90 : box.north
+    let touching = near.filter { Self.touches($0, box.west, south, east, north) }
+    guard !touching.isEmpty else {
+      return holds(x: (box.west + box.east) / 2, y: (south + north) / 2) ? body(tile) : true
+    }
+    if tile.zoom == zoom { return body(tile) }
+    for child in tile.children where !visit(child, touching, zoom, body) { return false }
+    return true
+  }
+
+  private func holds(x: Double, y: Double) -> Bool {
+    var isInside = false
+    for ring in rings {
+      for turn in [-360.0, 0, 360] where ring.locate(x: x + turn, y: y) == .inside { isInside.toggle() }
+    }
+    return isInside
+  }
+
+  /// Whether an edge has a point in common with a closed rectangle (clipping by Liang and Barsky).
+  private static func touches(
+    _ edge: Edge, _ west: Double, _ south: Double, _ east: Double, _ north: Double
+  ) -> Bool {
+    let (width, height) = (edge.end.x - edge.start.x, edge.end.y - edge.start.y)
+    var (enter, leave) = (0.0, 1.0)
+    let sides = [
+      (-width, edge.start.x - west), (width, east - edge.start.x), (-height, edge.start.y - south),
+      (height, north - edge.start.y),
+    ]
+    for (slope, room) in sides {
+      if slope == 0 {
+        if room < 0 { return false }
+      } else if slope < 0 {
+        enter = max(enter, room / slope)
+      } else {
+        leave = min(leave, room / slope)
+      }
+    }
+    return enter <= leave
+  }
+}
+
+/// What an area needs at several zooms.
+public struct AreaCover: Sendable {
+  private let cover: PolygonCover
+
+  /// The area of several polygons together. Where they overlap each other they count as holes: give a union. Throws
+  /// `GeoError` for positions that are no numbers.
+  public init(_ polygons: [GeoPolygon]) throws(GeoError) {
+    for polygon in polygons {
+      for ring in polygon.rings { for position in ring { try position.checked() } }
+    }
+    cover = PolygonCover(polygons)
+  }
+
+  public init(_ polygon: GeoPolygon) throws(GeoError) { try self.init([polygon]) }
+
+  public init(_ box: GeoBox) throws(GeoError) { try self.init([GeoPolygon(box.checked())]) }
+
+  /// How many tiles the area touches at the zooms, without listing them; at most `limit + 1`, as counting ends there.
+  public func count(zooms: ClosedRange<Int>, limit: Int = .max) throws(GeoError) -> Int {
+    _ = try (Tile.side(zooms.lowerBound), Tile.side(zooms.upperBound))
+    var total = 0
+    for zoom in zooms {
+      cover.visit(zoom: zoom) { tile in
+        total = Self.adding(total, 1 << (2 * (zoom - tile.zoom)))
+        return total <= limit
+      }
+      if total > limit { return limit == .max ? total : limit + 1 }
+    }
+    return total
+  }
+
+  /// The tiles that the area touches at a zoom, row by row from the north. Throws `GeoError` `.tooManyTiles`, before
+  /// anything is listed, when there are more than `limit`.
+  public func tiles(
+    zoom: Int, limit: Int = TileGrid.defaultLimit
+  ) throws(GeoError) -> [Tile] {
+    let count = try count(zooms: zoom...zoom, limit: limit)
+    guard count <= limit else { throw .tooManyTiles(count, zoom: zoom, limit: limit) }
+    var tiles: [Tile] = []
+    tiles.reserveCapacity(count)
+    cover.visit(zoom: zoom) { tile in
+      let steps = zoom - tile.zoom
+      for y in tile.y << steps..<(tile.y + 1) << steps {
+        for x in tile.x << steps..<(tile.x + 1) << steps {
+          tiles.append(Tile(uncheckedX: x, y: y, zoom: zoom))
+        }
+      }
+      return true
+    }
+    return tiles.sorted()
+  }
+
+  private static func adding(_ first: Int, _ second: Int) -> Int {
+    let (sum, overflow) = first.addingReportingOverflow(second)
+    return overflow ? .max : sum
+  }
+}

@@ -1,0 +1,25 @@
+public import BothyStore
+
+extension Tile {
+  /// Reads the description of a tile that older apps store: `{"X","Y","ZoomLevel","QuadKey","Id"}`. The quadkey and the
+  /// id, which are the same, may be left out. Throws `GeoError` when a number is missing, there is no such tile, or the
+  /// names are those of another.
+  public init(descriptor json: JSONValue) throws(GeoError) {
+    guard let x = json["X"]?.intValue, let y = json["Y"]?.intValue, let zoom = json["ZoomLevel"]?.intValue
+    else {
+      throw GeoError(
+        .invalidTile, "\(json.canonicalText) describes no tile: X, Y and ZoomLevel must be whole numbers.")
+    }
+    let tile = try Tile(
+      x: Int(clamping: x), y: Int(clamping: y), zoom: Int(clamping: zoom))
+    for name in ["QuadKey", "Id"] {
+      guard let key = json[name], !key.isNull else { continue }
+      guard key.stringValue == tile.quadkey else {
+        throw GeoError(
+          .invalidKey,
+          "\(name) is \(key.canonicalText), but the tile \(tile) has the quadkey \"\(tile.quadkey)\".")
+      }
+    }
+    self = tile
+  }
+}

@@ -1,0 +1,83 @@
+/// The names of tiles as texts and numbers: quadkey, Morton number, packed key, archive id.
+extension Tile {
+  /// One digit from 0 to 3 for each zoom, the coarsest first: the bit of x plus twice the bit of y. Empty at zoom 0.
+  public var quadkey: String {
+    var key = ""
+    key.reserveCapacity(zoom)
+    for bit in stride(from: zoom - 1, through: 0, by: -1) {
+      key.unicodeScalars.append(Unicode.Scalar(UInt8(ascii: "0") + UInt8(x >> bit & 1 | (y >> bit & 1) << 1)))
+    }
+    return key
+  }
+
+  /// The tile of a quadkey. The empty one is that of zoom 0. Throws `GeoError` `.invalidKey` for other characters than
+  /// 0 to 3, or more than 29 of them.
+  public init(quadkey: String) throws(GeoError) {
+    let digits = quadkey.utf8
+    guard digits.count <= Self.zooms.upperBound else {
+      throw GeoError(
+        .invalidKey,
+        "A quadkey of \(digits.count) digits is too long: it has at most \(Self.zooms.upperBound), one a zoom."
+      )
+    }
+    var (x, y) = (0, 0)
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "3")).contains(digit) else {
+        throw GeoError(.invalidKey, "'\(quadkey)' is no quadkey: it has digits from 0 to 3 and nothing else.")
+      }
+      let value = Int(digit - UInt8(ascii: "0"))
+      x = x << 1 | value & 1
+      y = y << 1 | value >> 1
+    }
+    self.init(uncheckedX: x, y: y, zoom: digits.count)
+  }
+
+  /// The quadkey read as a number to the base 4, with one bit in front of it that keeps zooms apart. Tiles of one zoom
+  /// that are near each other mostly have near numbers.
+  public var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
+
+  /// Throws `GeoError` `.invalidKey` when no tile has this number.
+  public init(morton: UInt64) throws(GeoError) {
+    let bits = UInt64.bitWidth - 1 - morton.leadingZeroBitCount
+    guard morton != 0, bits % 2 == 0, bits <= 2 * Self.zooms.upperBound else {
+      throw GeoError(.invalidKey, "\(morton) is no tile's Morton number.")
+    }
+    let digits = morton ^ 1 << UInt64(bits)
+    self.init(uncheckedX: Self.gather(digits), y: Self.gather(digits >> 1), zoom: bits / 2)
+  }
+
+  /// Zoom in the highest 8 bits, then 28 of x and 28 of y; nil at zoom 29, which does not fit.
+  public var packedKey: UInt64? {
+    zoom > 28 ? nil : UInt64(zoom) << 56 | UInt64(x) << 28 | UInt64(y)
+  }
+
+  /// Throws `GeoError` `.invalidKey` when no tile has this key.
+  public init(packedKey key: UInt64) throws(GeoError) {
+    let mask: UInt64 = 1 << 28 - 1
+    let (zoom, x, y) = (Int(key >> 56), Int(key >> 28 & mask), Int(key & mask))
+    guard zoom <= 28, x < 1 << zoom, y < 1 << zoom else {
+      throw GeoError(.invalidKey, "\(key) is no tile's key.")
+    }
+    self.init(uncheckedX: x, y: y, zoom: zoom)
+  }
+
+  /// Puts a zero bit above each bit.
+  private static func spread(_ value: Int) -> UInt64 {
+    var bits = UInt64(value)
+    bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF
+    bits = (bits | bits << 8) & 0x00FF_00FF_00FF_00FF
+    bits = (bits | bits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    bits = (bits | bits << 2) & 0x3333_3333_3333_3333
+    return (bits | bits << 1) & 0x5555_5555_5555_5555
+  }
+
+  /// Takes every other bit.
+  private static func gather(_ value: UInt64) -> Int {
+    var bits = value & 0x5555_5555_5555_5555
+    bits = (bits | bits >> 1) & 0x3333_3333_3333_3333
+    bits = (bits | bits >> 2) & 0x0F0F_0F0F_0F0F_0F0F
+    bits = (bits | bits >> 4) & 0x00FF_00FF_00FF_00FF
+    bits = (bits | bits >> 8) & 0x0000_FFFF_0000_FFFF
+    return Int((bits | bits >> 16) & 0x0000_0000_FFFF_FFFF)
+  }
+}

@@ -1,0 +1,59 @@
+/// How a provider of tiles counts and names them. Everything else in this library counts as `xyz` does.
+public enum TileScheme: Sendable {
+  /// `zoom/x/y`, rows from the north.
+  case xyz
+  /// `zoom/x/y`, rows from the south (OSGeo Tile Map Service); MBTiles counts so too.
+  case tms
+  /// The quadkey.
+  case quadkey
+  /// The folders of TileCache: zoom with two digits, column and southern row with nine in groups of three.
+  case tileCache
+  /// Whatever the closure makes of the tile.
+  case custom(@Sendable (Tile) -> String)
+
+  /// The path of a tile, without an extension.
+  public func path(of tile: Tile) -> String {
+    switch self {
+    case .xyz: "\(tile)"
+    case .tms: "\(tile.zoom)/\(tile.x)/\(tile.southernRow)"
+    case .quadkey: tile.quadkey
+    case .tileCache:
+      "\(Self.padded(tile.zoom, 2))/\(Self.groups(tile.x))/\(Self.groups(tile.southernRow))"
+    case .custom(let name): name(tile)
+    }
+  }
+
+  private static func padded(_ number: Int, _ digits: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+  }
+
+  private static func groups(_ number: Int) -> String {
+    [number / 1_000_000, number / 1000 % 1000, number % 1000].map { padded($0, 3) }.joined(separator: "/")
+  }
+}
+
+extension Tile {
+  /// The row counted from the south, as TMS and MBTiles do.
+  public var southernRow: Int { 1 << zoom - 1 - y }
+
+  /// The tile with a row counted from the south. Throws `GeoError` `.invalidTile` when there is no such tile.
+  public init(x: Int, southernRow: Int, zoom: Int) throws(GeoError) {
+    let side = try Self.side(zoom)
+    guard southernRow >= 0, southernRow < side else {
+      throw GeoError(
+        .invalidTile, "There is no row \(southernRow) at zoom \(zoom): rows go from 0 to \(side - 1).")
+    }
+    try self.init(x: x, y: side - 1 - southernRow, zoom: zoom)
+  }
+
+  /// The edges in metres of the projection (EPSG:3857), as a WMS is asked: west, south, east, north.
+  public var projectedBounds: (west: Double, south: Double, east: Double, north: Double) {
+    let half = Double.pi * Mercator.earthRadius
+    let edge = 2 * half / Double(1 << zoom)
+    return (
+      Double(x) * edge - half, half - Double(y + 1) * edge, Double(x + 1) * edge - half,
+      half - Double(y) * edge
+    )
+  }
+}

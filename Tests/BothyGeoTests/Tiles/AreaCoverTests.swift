@@ -1,0 +1,119 @@
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Testing
+
+@Suite("The tiles of polygons")
+struct AreaCoverTests {
+  /// A star around a centre, with corners at random distances: no edge crosses another.
+  private static func star(_ generator: inout SeededGenerator) -> GeoPolygon {
+    let center = Coordinate(
+      latitude: .random(in: -60...60, using: &generator),
+      longitude: .random(in: -180...180, using: &generator))
+    let corners = Int.random(in: 3...9, using: &generator)
+    let size = Double.random(in: 0.01...20, using: &generator)
+    return GeoPolygon(
+      exterior: (0..<corners).map { corner in
+        let reach = size * .random(in: 0.3...1, using: &generator)
+        let ray = Geodesy.destination(
+          from: Coordinate(latitude: 0, longitude: 0), bearing: 360 * Double(corner) / Double(corners),
+          distance: 111_000 * reach)
+        return Coordinate(
+          latitude: center.latitude + ray.latitude,
+          longitude: Geodesy.normalized(longitude: center.longitude + ray.longitude))
+      })
+  }
+
+  @Test("A box covers the same tiles as a polygon of its corners")
+  func boxes() throws {
+    var generator = SeededGenerator(seed: 21)
+    for _ in 0..<400 {
+      let south = Double.random(in: -88...88, using: &generator)
+      let box = GeoBox(
+        west: .random(in: -180...180, using: &generator), south: south,
+        east: .random(in: -180...180, using: &generator), north: min(south + 20, 90))
+      let zoom = Int.random(in: 0...6, using: &generator)
+      #expect(
+        try AreaCover(box).tiles(zoom: zoom) == TileGrid(covering: box, zoom: zoom).sorted(), "\(box) \(zoom)"
+      )
+    }
+    let exact = try Tile(x: 5, y: 6, zoom: 4).bounds
+    #expect(try AreaCover(exact).tiles(zoom: 4) == TileGrid(covering: exact, zoom: 4).sorted())
+    #expect(try AreaCover(.world).tiles(zoom: 3).count == 64)
+  }
+
+  @Test("Every point of a polygon is in a tile of its cover, and every tile of the cover has a point of it")
+  func stars() throws {
+    var generator = SeededGenerator(seed: 22)
+    for _ in 0..<150 {
+      let polygon = Self.star(&generator)
+      let bounds = try #require(polygon.bounds)
+      var zoom = Int.random(in: 0...9, using: &generator)
+      while try TileGrid(covering: bounds, zoom: zoom).count > 400 { zoom -= 1 }
+      let tiles = try AreaCover(polygon).tiles(zoom: zoom)
+      let set = Set(tiles)
+      #expect(set.count == tiles.count && tiles == tiles.sorted())
+      var reached: Set<Tile> = []
+      let corners = polygon.exterior
+      for (start, end) in zip(corners, corners.dropFirst() + corners.prefix(1)) {
+        let across = end.longitude - start.longitude
+        let step = across > 180 ? across - 360 : across < -180 ? across + 360 : across
+        for part in 0...2000 {
+          let along = Double(part) / 2000
+          let point = Coordinate(
+            latitude: start.latitude + along * (end.latitude - start.latitude),
+            longitude: Geodesy.normalized(longitude: start.longitude + along * step))
+          reached.insert(try Tile(containing: point, zoom: zoom))
+        }
+      }
+      #expect(reached.subtracting(set).isEmpty)
+      for tile in tiles where !reached.contains(tile) {
+        let isNear = polygon.distanceToEdge(from: tile.center) <= 1.01 * reach(tile)
+        #expect(polygon.contains(tile.center) || isNear, "\(tile) of \(polygon)")
+      }
+      for _ in 0..<200 {
+        let point = Coordinate(
+          latitude: .random(in: bounds.south...bounds.north, using: &generator),
+          longitude: Geodesy.normalized(
+            longitude: bounds.west + .random(in: 0...bounds.width, using: &generator)))
+        if polygon.contains(point) { #expect(set.contains(try Tile(containing: point, zoom: zoom))) }
+      }
+    }
+  }
+
+  /// The metres from a tile's centre to its farthest corner.
+  private func reach(_ tile: Tile) -> Double {
+    tile.outline.map(tile.center.distance).max() ?? 0
+  }
+
+  @Test("Tiles wholly in a hole, or outside, are left out; counts at several zooms are those of the lists")
+  func holes() throws {
+    let square = [(0.0, 0.0), (40, 0), (40, 40), (0, 40)]
+    let hole = [(10.0, 10.0), (30, 10), (30, 30), (10, 30)]
+    let ring = { (points: [(Double, Double)]) in points.map { Coordinate(latitude: $0.1, longitude: $0.0) } }
+    let cover = try AreaCover(GeoPolygon(exterior: ring(square), holes: [ring(hole)]))
+    let inHole = try Tile(containing: Coordinate(latitude: 20, longitude: 20), zoom: 7)
+    #expect(try !cover.tiles(zoom: 7).contains(inHole))
+    #expect(
+      try cover.tiles(zoom: 7).contains(Tile(containing: Coordinate(latitude: 5, longitude: 5), zoom: 7)))
+    let listed = try (0...8).reduce(0) { try $0 + cover.tiles(zoom: $1).count }
+    #expect(try cover.count(zooms: 0...8) == listed)
+    #expect(try cover.count(zooms: 0...20, limit: 1000) == 1001)
+    let error = #expect(throws: GeoError.self) { try cover.tiles(zoom: 20) }
+    #expect(error?.code == .tooManyTiles)
+    #expect(throws: GeoError.self) { try cover.count(zooms: 0...30) }
+  }
+
+  @Test("An area around a pole covers every column, one across the antimeridian both sides of it")
+  func roundTheWorld() throws {
+    let south = stride(from: -180.0, to: 180, by: 30).map { Coordinate(latitude: -80, longitude: $0) }
+    let tiles = try AreaCover(GeoPolygon(exterior: south)).tiles(zoom: 4)
+    #expect(Set(tiles.map(\.x)) == Set(0...15) && tiles.map(\.y).max() == 15 && tiles.map(\.y).min() == 14)
+    #expect(GeoPolygon(exterior: south).contains(Coordinate(latitude: -89, longitude: 77)))
+    let fiji = [(177.0, -19.0), (-178, -19), (-178, -16), (177, -16)].map {
+      Coordinate(latitude: $0.1, longitude: $0.0)
+    }
+    #expect(Set(try AreaCover(GeoPolygon(exterior: fiji)).tiles(zoom: 6).map(\.x)) == [63, 0])
+    #expect(try AreaCover([]).count(zooms: 0...5) == 0)
+  }
+}
