@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// `bothy tile`: which tile a place is in, which tiles an area touches, what a tile shows.
+struct TileCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tile",
+    abstract: "Finds tiles by place, area, quadkey or number. Needs no network.",
+    discussion: """
+      Example:  bothy tile locate --lat 47.6 --lon -122.33 --zoom 16
+                bothy tile cover --lat 47.6 --lon -122.33 --radius 500 --zoom 16
+                bothy tile quadkey 0212300302202012
+                bothy tile bounds 16 10498 22889
+      """,
+    subcommands: [
+      TileLocateCommand.self, TileCoverCommand.self, TileQuadkeyCommand.self, TileBoundsCommand.self,
+      TileBatchCommand.self,
+    ])
+}
