@@ -5,8 +5,8 @@ public import HTTPTypes
 ///
 /// It follows no redirect, keeps no cookies and caches nothing; the cache follows and keeps by its own rules. It sends
 /// the fields as they are and adds none but those of the connection. It asks for the content codings that it undoes
-/// itself (unless the request names some), and undoes them once. It stops soon after its task is cancelled or the
-/// body's stream is dropped.
+/// itself (unless the request names some), and undoes them once. It waits for an answer as long as it is let,
+/// and stops soon after its task is cancelled or the body's stream is dropped.
 public protocol ResourceLoader: Sendable {
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse
 }
@@ -17,18 +17,14 @@ public struct ResourceRequest: Sendable, Hashable {
   public var url: String
   public var fields: HTTPFields
   public var body: Data
-  /// The longest the head of the answer may take.
-  public var timeout: Duration
 
   public init(
-    _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: Data = Data(),
-    timeout: Duration = .seconds(20)
+    _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: Data = Data()
   ) {
     self.method = method
     self.url = url
     self.fields = fields
     self.body = body
-    self.timeout = timeout
   }
 }
 

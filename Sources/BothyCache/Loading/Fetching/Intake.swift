@@ -28,7 +28,7 @@ extension Fetcher {
     let sent = ResourceRequest(
       intake.request.url, method: order.method,
       fields: begun?.asking(intake.request.fields) ?? intake.request.fields,
-      body: order.body, timeout: order.timeout)
+      body: order.body)
     let requestedAt = clock.wall()
     do throws(LoadFailure) {
       let response = try await loader.load(sent)

@@ -1,0 +1,106 @@
+#if !canImport(Darwin)
+  import AsyncHTTPClient
+  public import BothyCache
+  import Foundation
+  import HTTPTypes
+  import NIOCore
+  import NIOHTTP1
+  import NIOHTTPCompression
+
+  /// Loads resources with AsyncHTTPClient, keeping connections: the loader on Linux.
+  ///
+  /// It asks for gzip and deflate and undoes them. The body is read from the connection as it is asked for, so that a
+  /// slow reader holds up the sender and not the memory.
+  public final class AsyncHTTPClientLoader: ResourceLoader {
+    private let client: HTTPClient
+
+    /// - Parameters:
+    ///   - connectTimeout: the longest it may take until there is a connection.
+    ///   - idleConnections: how long an unused connection is kept.
+    public init(connectTimeout: Duration = .seconds(10), idleConnections: Duration = .seconds(60)) {
+      var configuration = HTTPClient.Configuration()
+      configuration.redirectConfiguration = .disallow
+      configuration.timeout.connect = Self.amount(connectTimeout)
+      // How many requests a host gets at a time is for the cache to say.
+      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+      configuration.connectionPool.idleTimeout = Self.amount(idleConnections)
+      configuration.connectionPool.retryConnectionEstablishment = false
+      // How large a body may be is for the cache to say, which reads it piece by piece.
+      configuration.decompression = .enabled(limit: .none)
+      client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// The client closes its connections on its own time; nobody waits for it, and its failure changes nothing.
+    deinit { client.shutdown { _ in } }
+
+    public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+      do {
+        return try await send(request)
+      } catch {
+        // A kept connection that the server closed just now says nothing: what only asks is asked on another one.
+        let isStale = (error as? HTTPClientError) == .remoteConnectionClosed
+        guard isStale, request.method == .get || request.method == .head, !Task.isCancelled else {
+          throw Self.failure(error)
+        }
+      }
+      do { return try await send(request) } catch { throw Self.failure(error) }
+    }
+
+    private func send(_ request: ResourceRequest) async throws -> ResourceResponse {
+      var made = HTTPClientRequest(url: request.url)
+      made.method = .init(rawValue: request.method.rawValue)
+      for field in request.fields { made.headers.add(name: field.name.rawName, value: field.value) }
+      if !request.body.isEmpty { made.body = .bytes(ByteBuffer(bytes: request.body)) }
+      let response = try await client.execute(made, deadline: .now() + .hours(24 * 7))
+      var fields = HTTPFields()
+      for (name, value) in response.headers {
+        if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+      }
+      let (decoded, wasCoded) = ContentCoding.decoded(fields, undone: ["gzip", "deflate"])
+      let pieces = Pieces(response.body)
+      return ResourceResponse(
+        status: Int(response.status.code), fields: decoded, isMultiplexed: response.version.major >= 2,
+        wasCoded: wasCoded, body: AsyncThrowingStream { try await pieces.next() })
+    }
+
+    /// The body's pieces. Unchecked, because an iterator is not sendable: the stream asks for one piece after the other.
+    private final class Pieces: @unchecked Sendable {
+      private var iterator: HTTPClientResponse.Body.AsyncIterator
+
+      init(_ body: HTTPClientResponse.Body) { iterator = body.makeAsyncIterator() }
+
+      func next() async throws -> Data? {
+        do {
+          return try await iterator.next().map { Data($0.readableBytesView) }
+        } catch {
+          let failure = AsyncHTTPClientLoader.failure(error)
+          guard failure.reason == .unreachable else { throw failure }
+          throw LoadFailure(.truncated, "The answer broke off: \(error).")
+        }
+      }
+    }
+
+    private static func amount(_ duration: Duration) -> TimeAmount {
+      .milliseconds(Int64(duration / .milliseconds(1)))
+    }
+
+    private static func failure(_ error: any Error) -> LoadFailure {
+      if let known = error as? LoadFailure { return known }
+      if error is CancellationError || Task.isCancelled {
+        return LoadFailure(.cancelled, "The load was cancelled.")
+      }
+      guard let failure = error as? HTTPClientError else {
+        return LoadFailure(.unreachable, "No answer came: \(error).")
+      }
+      switch failure {
+      case .cancelled: return LoadFailure(.cancelled, "The load was cancelled.")
+      case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
+        .getConnectionFromPoolTimeout:
+        return LoadFailure(.timedOut, "No answer came in time.")
+      case .invalidURL, .emptyHost, .emptyScheme:
+        return LoadFailure(.invalidRequest, "The address is no URL.")
+      default: return LoadFailure(.unreachable, "No answer came: \(failure.shortDescription).")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,155 @@
+#if canImport(Darwin)
+  public import BothyCache
+  public import Foundation
+  import HTTPTypes
+  import Synchronization
+
+  /// Loads resources with URLSession: the loader on Apple platforms.
+  ///
+  /// The session is the cache's own. It has no cache, no cookies and no credentials, and follows no redirect; it undoes
+  /// gzip, deflate and br.
+  public final class URLSessionLoader: ResourceLoader {
+    private let session: URLSession
+    private let tasks = TaskTable()
+
+    /// - Parameter configuration: the session's configuration; caches, cookies and credentials are switched off in it.
+    public init(configuration: URLSessionConfiguration = .ephemeral) {
+      configuration.urlCache = nil
+      configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+      configuration.httpCookieStorage = nil
+      configuration.httpShouldSetCookies = false
+      configuration.urlCredentialStorage = nil
+      // How many requests a host gets at a time is for the cache to say.
+      configuration.httpMaximumConnectionsPerHost = 64
+      session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
+    }
+
+    deinit { session.finishTasksAndInvalidate() }
+
+    public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+      guard let url = URL(string: request.url) else {
+        throw LoadFailure(.invalidRequest, "The address is no URL.")
+      }
+      var made = URLRequest(url: url)
+      made.httpMethod = request.method.rawValue
+      made.cachePolicy = .reloadIgnoringLocalCacheData
+      made.timeoutInterval = 7 * 24 * 3600
+      for field in request.fields { made.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+      if !request.body.isEmpty { made.httpBody = request.body }
+      let task = session.dataTask(with: made)
+      let result = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          tasks.add(task, host: url.host() ?? "", continuation)
+          task.resume()
+        }
+      } onCancel: {
+        task.cancel()
+      }
+      return try result.get()
+    }
+  }
+
+  /// The tasks under way: hands each its head, then its body, then its end.
+  private final class TaskTable: NSObject, URLSessionDataDelegate, Sendable {
+    typealias Head = CheckedContinuation<Result<ResourceResponse, LoadFailure>, Never>
+
+    private struct Running {
+      var host: String
+      var head: Head?
+      var body: AsyncThrowingStream<Data, any Error>.Continuation?
+    }
+
+    private struct State {
+      var running: [Int: Running] = [:]
+      /// Whether the last connection to a host carried several requests at a time.
+      var isMultiplexed: [String: Bool] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ task: URLSessionTask, host: String, _ head: Head) {
+      state.withLock { $0.running[task.taskIdentifier] = Running(host: host, head: head) }
+    }
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+      let (stream, body) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
+      body.onTermination = { [weak dataTask] reason in
+        if case .cancelled = reason { dataTask?.cancel() }
+      }
+      let (head, isMultiplexed) = state.withLock { state -> (Head?, Bool) in
+        let id = dataTask.taskIdentifier
+        let running = state.running[id]
+        state.running[id]?.head = nil
+        state.running[id]?.body = body
+        return (running?.head, running.flatMap { state.isMultiplexed[$0.host] } ?? false)
+      }
+      guard let response = response as? HTTPURLResponse else {
+        head?.resume(returning: .failure(LoadFailure(.invalidRequest, "The answer is not HTTP.")))
+        completionHandler(.cancel)
+        return
+      }
+      var fields = HTTPFields()
+      for (name, value) in response.allHeaderFields {
+        if let name = (name as? String).flatMap(HTTPField.Name.init), let value = value as? String {
+          fields.append(HTTPField(name: name, value: value))
+        }
+      }
+      let (decoded, wasCoded) = ContentCoding.decoded(fields, undone: ["gzip", "deflate", "br"])
+      head?.resume(
+        returning: .success(
+          ResourceResponse(
+            status: response.statusCode, fields: decoded, isMultiplexed: isMultiplexed, wasCoded: wasCoded,
+            body: stream)))
+      completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      _ = state.withLock { $0.running[dataTask.taskIdentifier]?.body }?.yield(data)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+      guard let name = metrics.transactionMetrics.last?.networkProtocolName else { return }
+      state.withLock { state in
+        guard let host = state.running[task.taskIdentifier]?.host else { return }
+        state.isMultiplexed[host] = name.hasPrefix("h2") || name.hasPrefix("h3")
+      }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      let running = state.withLock { $0.running.removeValue(forKey: task.taskIdentifier) }
+      guard let error else {
+        running?.body?.finish()
+        return
+      }
+      let failure = Self.failure(error, afterHead: running?.head == nil)
+      running?.head?.resume(returning: .failure(failure))
+      running?.body?.finish(throwing: failure)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      completionHandler(nil)
+    }
+
+    private static func failure(_ error: any Error, afterHead: Bool) -> LoadFailure {
+      guard let failure = error as? URLError else {
+        return LoadFailure(afterHead ? .truncated : .unreachable, "No answer came: \(error).")
+      }
+      switch failure.code {
+      case .cancelled: return LoadFailure(.cancelled, "The load was cancelled.")
+      case .timedOut: return LoadFailure(.timedOut, "No answer came in time.")
+      case .badURL, .unsupportedURL: return LoadFailure(.invalidRequest, "The address is no URL.")
+      default:
+        return LoadFailure(
+          afterHead ? .truncated : .unreachable, "No answer came: \(failure.localizedDescription)")
+      }
+    }
+  }
+#endif

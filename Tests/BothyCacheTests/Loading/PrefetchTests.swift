@@ -1,0 +1,101 @@
+import BothyCache
+import BothyTesting
+import Testing
+
+@Suite("Prefetch", .timeLimit(.minutes(2)))
+struct PrefetchTests {
+  /// A prefetcher whose loads wait for the latch, and what it has begun to load.
+  private func prefetcher(
+    _ policy: PrefetchPolicy = PrefetchPolicy(), gate: Latch = Latch()
+  ) -> (Prefetcher<Int>, Box<[Int]>) {
+    let begun = Box<[Int]>([])
+    let prefetcher = Prefetcher<Int>(policy, isAllowed: { $0 < 1000 }) { item in
+      begun.change { $0.append(item) }
+      await gate.pass()
+    }
+    return (prefetcher, begun)
+  }
+
+  /// Promises: R-24
+  @Test("Few at a time, newest wishes first, each once, and no more remembered than allowed")
+  func order() async throws {
+    let gate = Latch()
+    let (prefetcher, begun) = prefetcher(PrefetchPolicy(concurrentLoads: 2, remembered: 4), gate: gate)
+    prefetcher.want([1, 2, 3, 4, 2])
+    await until { begun.value.count == 2 }
+    #expect(prefetcher.counts == (waiting: 2, running: 2))
+    let acceptance = prefetcher.want([5, 4, 1, 6, 7])
+    #expect(acceptance.accepted == 4)
+    #expect(acceptance.dropped == 1, "3 gave way")
+    gate.open()
+    await prefetcher.idle()
+    #expect(Set(begun.value.prefix(2)) == [1, 2])
+    #expect(Set(begun.value.dropFirst(2)) == [5, 4, 6, 7])
+    #expect(begun.value.count == 6)
+  }
+
+  /// Promises: R-24
+  @Test("A source that forbids bulk loading is never prefetched")
+  func forbidden() async throws {
+    let gate = Latch()
+    gate.open()
+    let (prefetcher, begun) = prefetcher(gate: gate)
+    #expect(prefetcher.want([1000, 1, 1001]).forbidden == 2)
+    await prefetcher.idle()
+    #expect(begun.value == [1])
+  }
+
+  /// Promises: R-24
+  @Test(
+    "Nothing is started offline, where bytes cost, under a data saver or to save power, unless that is allowed",
+    arguments: [
+      (NetworkConditions(isOnline: false), PrefetchPolicy.Obstacle.offline, false),
+      (NetworkConditions(isMetered: true), .metered, true),
+      (NetworkConditions(isConstrained: true), .constrained, true),
+      (NetworkConditions(isLowPower: true), .lowPower, true),
+    ])
+  func conditions(network: NetworkConditions, obstacle: PrefetchPolicy.Obstacle, canBeAllowed: Bool)
+    async throws
+  {
+    let gate = Latch()
+    gate.open()
+    let (prefetcher, begun) = prefetcher(gate: gate)
+    prefetcher.setNetwork(network)
+    prefetcher.want([1, 2])
+    await prefetcher.idle()
+    #expect(prefetcher.obstacle == obstacle)
+    #expect(begun.value.isEmpty)
+    prefetcher.setPolicy(PrefetchPolicy(onMeteredNetworks: true, inLowPowerMode: true))
+    await prefetcher.idle()
+    #expect(begun.value.isEmpty == !canBeAllowed)
+    prefetcher.setNetwork(NetworkConditions())
+    await prefetcher.idle()
+    #expect(Set(begun.value) == [1, 2], "the wishes were kept")
+  }
+
+  @Test(
+    "Paused, what is under way ends and nothing is started; resumed, the rest follows; cancelled, nothing is left"
+  )
+  func pausing() async throws {
+    let gate = Latch()
+    let (prefetcher, begun) = prefetcher(PrefetchPolicy(concurrentLoads: 1), gate: gate)
+    prefetcher.want([1, 2, 3])
+    await gate.reached()
+    prefetcher.pause()
+    gate.open()
+    await prefetcher.idle()
+    #expect(begun.value == [1])
+    #expect(prefetcher.obstacle == .paused)
+    prefetcher.resume()
+    await prefetcher.idle()
+    #expect(begun.value == [1, 2, 3])
+    prefetcher.pause()
+    prefetcher.want([4, 5])
+    prefetcher.cancelAll()
+    prefetcher.resume()
+    await prefetcher.idle()
+    #expect(begun.value == [1, 2, 3])
+    prefetcher.setPolicy(PrefetchPolicy(isEnabled: false))
+    #expect(prefetcher.obstacle == .switchedOff)
+  }
+}
