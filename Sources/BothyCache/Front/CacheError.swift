@@ -30,6 +30,8 @@ public struct CacheError: Error, Sendable, Hashable {
     public static let unexpectedContent = Code("unexpectedContent")
     /// The body is longer than the source allows.
     public static let tooLarge = Code("tooLarge")
+    /// The server has said that there is no such resource.
+    public static let absent = Code("absent")
     /// The bytes do not decode to the value asked for.
     public static let undecodable = Code("undecodable")
     public static let cancelled = Code("cancelled")

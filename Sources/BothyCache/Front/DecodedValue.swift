@@ -1,12 +1,26 @@
+internal import Synchronization
+
 /// Names a decoded value in memory: the resource, and what it was decoded to.
 struct DecodedKey: Hashable, Sendable {
   var resource: ResourceKey
   var type: String
+  var version: Int
 }
 
 /// A value that was decoded from one version of a resource's bytes.
 struct DecodedValue: Sendable {
   var value: any Sendable
-  /// The entry whose bytes it was decoded from, or one that was confirmed to have the same.
   var stored: StoredEntry
+}
+
+/// Lets one caller at a time decode a key, so that the others find its value.
+final class DecodingStripes: Sendable {
+  private final class Stripe: Sendable { let lock = Mutex(()) }
+
+  private let stripes = (0..<16).map { _ in Stripe() }
+
+  func run<Result: Sendable>(_ key: DecodedKey, _ work: () throws -> Result) throws -> Result {
+    let stripe = stripes[Int(UInt(bitPattern: key.hashValue) % UInt(stripes.count))]
+    return try stripe.lock.withLock { _ in try work() }
+  }
 }

@@ -10,6 +10,8 @@ extension ResourceCache.Demand {
     order.parallelHosts = source.limits.parallelHosts
     order.bodyLimit = source.limits.bodyBytes
     order.limits = source.limits.perHost
+    order.expectation = source.content
+    order.rateGroup = source.id.name
     order.retry = source.limits.retry
     order.timeout = source.limits.timeout
     order.secretFields = Set(source.headers.map(\.name)).subtracting([.userAgent, .accept, .acceptLanguage])

@@ -28,6 +28,7 @@ public struct ReadOptions: Sendable {
   public var query: [String: String]
   /// From this moment on the bytes count as stale whatever else is said; milliseconds since 1970.
   public var expiresAt: Int64?
+  package var typed: TypedDemand?
 
   public init(
     mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,

@@ -1,5 +1,5 @@
 /// What a read does, given what is stored and whether there is a network: a decision, no act.
-enum ReadPlan: Equatable {
+package enum ReadPlan: Equatable, Sendable {
   /// Hand out what is stored: fresh for nil, else marked as stale for this reason.
   case serve(StaleReason?)
   /// Hand out what is stored, and ask the server behind the reader's back.
@@ -11,7 +11,7 @@ enum ReadPlan: Equatable {
   /// - Parameters:
   ///   - stored: the use that may be made of what is stored; nil when there is nothing.
   ///   - hasNetwork: false when the network is suspended or the cache has none.
-  init(_ mode: ReadMode, stored: Usability?, hasNetwork: Bool) {
+  package init(_ mode: ReadMode, stored: Usability?, hasNetwork: Bool) {
     if mode == .cacheOnly {
       self = stored.map { .serve($0.isFresh ? nil : .notChecked) } ?? .fail(.notCached)
       return

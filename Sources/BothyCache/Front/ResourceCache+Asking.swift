@@ -7,6 +7,7 @@ extension ResourceCache {
   struct FlightKey: Hashable, Sendable {
     var key: ResourceKey
     var fields: HTTPFields
+    var type: String?
   }
 
   /// How a request ended, for everybody who waited for it.
@@ -19,24 +20,26 @@ extension ResourceCache {
   ///
   /// - Throws: `.cancelled` when the calling task is; others who wait are not concerned.
   func ask(_ demand: Demand) async throws(CacheError) -> CachedResource {
+    switch try await askOutcome(demand) {
+    case .resource(let resource, _): return resource
+    case .failed(let error): throw error
+    }
+  }
+
+  func askOutcome(_ demand: Demand) async throws(CacheError) -> FetchOutcome {
     guard let fetcher else {
       throw CacheError(.offline, "The cache has no network to load \(demand.key) from.")
     }
     let key = demand.key
     board.count(key.source) { $0.coalesced += 1 }
-    let outcome: FetchOutcome
+    let name = FlightKey(key: key, fields: demand.options.fields, type: demand.options.typed?.type)
     do throws(LoadFailure) {
-      outcome = try await flights.value(
-        for: FlightKey(key: key, fields: demand.options.fields), priority: demand.options.priority
-      ) { flight async throws(LoadFailure) in
+      return try await flights.value(for: name, priority: demand.options.priority) {
+        flight async throws(LoadFailure) in
         try await self.load(demand, fetcher, flight)
       }
     } catch {
       throw CacheError(error, key)
-    }
-    switch outcome {
-    case .resource(let resource, _): return resource
-    case .failed(let error): throw error
     }
   }
 
@@ -109,6 +112,7 @@ extension ResourceCache {
   }
 
   private func matches(_ stored: StoredEntry, _ demand: Demand) -> Bool {
+    guard isAcceptable(stored, demand.key, demand.options.typed) else { return false }
     let varied = stored.entry.metadata.variedOn
     return varied.isEmpty || Vary.matches(varied, demand.requestFields)
   }
@@ -120,12 +124,21 @@ extension ResourceCache {
     let key = demand.key
     switch judgement {
     case .store(let metadata):
-      let body = AnswerKind.isNegative(metadata.status) ? Data() : answer.body
+      var metadata = metadata
+      let isNegative = AnswerKind.isNegative(metadata.status)
+      let body = isNegative ? Data() : answer.body
+      metadata.valueType = demand.options.typed?.type
+      metadata.formatVersion = demand.options.typed?.version ?? 0
       let entry = CacheEntry(metadata: metadata, body: body)
       board.count(key.source) { $0.bytesLoaded += Int64(body.count) }
-      let wasSame = stored.map {
-        $0.entry.body == body && $0.isAbsent == AnswerKind.isNegative(metadata.status)
+      if let typed = demand.options.typed, !isNegative {
+        do { _ = try decodedValue(of: StoredEntry(entry), key, typed) } catch {
+          return .failed(
+            CacheError(
+              .undecodable, "\(key) does not decode to \(typed.type): \(error)", status: answer.status))
+        }
       }
+      let wasSame = stored.map { $0.entry.body == body && $0.isAbsent == isNegative }
       return await keep(key, entry, wasSame: wasSame, origin: .network, ticket)
     case .renew(let metadata):
       guard let stored else { return .failed(Self.phantom(key)) }

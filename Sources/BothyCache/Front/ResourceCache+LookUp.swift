@@ -103,6 +103,7 @@ extension ResourceCache {
   ) -> Found? {
     let metadata = stored.entry.metadata
     if !metadata.variedOn.isEmpty, !Vary.matches(metadata.variedOn, demand.requestFields) { return nil }
+    guard isAcceptable(stored, demand.key, demand.options.typed) else { return nil }
     var use = Usability(of: metadata, under: demand.rule, at: now)
     if demand.options.fields.contains(.cacheControl) {
       use = RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))

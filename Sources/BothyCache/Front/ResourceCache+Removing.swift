@@ -31,6 +31,16 @@ extension ResourceCache {
     hub.send(.removedAll(source))
   }
 
+  /// Removes what is no longer fresh under its source's rule, pinned entries and those of unknown sources excepted.
+  ///
+  /// Goes through what is known of every entry; one transaction. Returns how many went.
+  @discardableResult
+  public func removeExpired(_ source: SourceID? = nil) async throws -> Int {
+    let expired = try await inspect(source).filter { $0.usability?.isFresh == false && !$0.size.isPinned }
+    if !expired.isEmpty { try await remove(expired.map(\.key)) }
+    return expired.count
+  }
+
   func dropStored(_ keys: [ResourceKey]) async throws {
     generations.remove(keys)
     for key in keys { memory.remove(key) }

@@ -25,6 +25,7 @@ public final class ResourceCache: Sendable {
   let registry = SourceRegistry()
   let memory: MemoryTier<ResourceKey, StoredEntry>
   let decoded: MemoryTier<DecodedKey, DecodedValue>
+  let decoding = DecodingStripes()
   let disk: DiskLane?
   let bundled: BundleLane
   let fetcher: Fetcher?
@@ -123,8 +124,8 @@ public final class ResourceCache: Sendable {
   /// Gives memory back; the disk keeps what it has.
   public func relieve(_ level: MemoryPressure) {
     let before = memory.cost + decoded.cost
-    noteEvicted(memory.trim(to: level.share))
-    _ = decoded.trim(to: level.share)
+    noteEvicted(memory.evict(to: level.share))
+    decoded.trim(to: level.share)
     hub.send(.memoryTrimmed(bytes: before - memory.cost - decoded.cost))
   }
 
@@ -135,6 +136,7 @@ public final class ResourceCache: Sendable {
       defer { state.isSuspended = true }
       return !state.isSuspended
     }
+    fetcher?.suspend()
     if changed { hub.send(.networkSuspended) }
   }
 
@@ -143,8 +145,12 @@ public final class ResourceCache: Sendable {
       defer { state.isSuspended = false }
       return state.isSuspended
     }
+    fetcher?.resume()
     if changed { hub.send(.networkResumed) }
   }
+
+  /// The network came back, or is another one: servers that were taken to be down are asked again at once.
+  public func networkChanged() { fetcher?.networkChanged() }
 
   public var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
 

@@ -30,8 +30,13 @@ public struct MemoryLimits: Sendable, Hashable {
     self.order = order
   }
 
-  var largestCost: Int { Int(Double(bytes) * largestShare) }
+  var largestCost: Int { bytes.part(largestShare) }
 
   /// Few entries are kept in one order, exactly; many in a few, so that readers seldom meet.
   var shardCount: Int { (count ?? .max) < 1024 || bytes < 16 << 20 ? 1 : 4 }
+}
+
+extension Int {
+  /// A part from 0 to 1 of a number that is not negative; of the largest one too.
+  func part(_ share: Double) -> Int { Int(exactly: (Double(self) * share).rounded(.down)) ?? self }
 }

@@ -97,8 +97,8 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Lets go until no more than the part of the limits is used.
   mutating func trim(to share: Double, evicted: inout [Evicted]) {
-    let cost = Int(Double(maximumCost) * share)
-    let count = maximumCount == .max ? Int.max : Int(Double(maximumCount) * share)
+    let cost = maximumCost.part(share)
+    let count = maximumCount == .max ? Int.max : maximumCount.part(share)
     while self.count > 0, self.cost > cost || self.count > count || share <= 0 { evictOne(-1, &evicted) }
     if share <= 0 { ghosts.removeAll() }
   }
@@ -128,7 +128,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
   private mutating func evictOne(_ sparing: Int32, _ evicted: inout [Evicted]) {
     while true {
       let isSmallFull =
-        small.cost * 10 >= maximumCost || maximumCount != .max && small.count * 10 >= maximumCount
+        small.cost >= maximumCost / 10 || small.count >= maximumCount / 10
       let fromSmall = small.count > 0 && (main.count == 0 || isSmallFull)
       let place = fromSmall ? small.last : main.last
       guard place >= 0 else { return }

@@ -65,7 +65,10 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
   }
 
   /// Lets go until no more than the part of the limits is used.
-  func trim(to share: Double) -> [Evicted] {
+  package func trim(to share: Double) { _ = evict(to: share) }
+
+  /// Lets go until no more than the part of the limits is used, and tells what went.
+  func evict(to share: Double) -> [Evicted] {
     var evicted: [Evicted] = []
     for part in parts { part.shard.withLock { $0.trim(to: share, evicted: &evicted) } }
     return evicted

@@ -1,0 +1,81 @@
+import BothyCache
+import Testing
+
+@Suite("What a read does")
+struct ReadPlanTests {
+  private static let states: [Usability.State?] = [nil] + Usability.State.allCases.map { $0 }
+
+  private func plan(_ mode: ReadMode, _ state: Usability.State?, _ hasNetwork: Bool) -> ReadPlan {
+    let stored = state.map {
+      Usability(state: $0, age: 0, freshFor: $0 == .fresh ? 1 : -1, origin: .rule, isImmutable: false)
+    }
+    return ReadPlan(mode, stored: stored, hasNetwork: hasNetwork)
+  }
+
+  @Test("The cache alone is read without asking, and what is not fresh is marked", arguments: [true, false])
+  func cacheOnly(hasNetwork: Bool) {
+    #expect(plan(.cacheOnly, nil, hasNetwork) == .fail(.notCached))
+    #expect(plan(.cacheOnly, .fresh, hasNetwork) == .serve(nil))
+    for state in [Usability.State.staleWhileRevalidate, .staleIfError, .stale, .mustRevalidate] {
+      #expect(plan(.cacheOnly, state, hasNetwork) == .serve(.notChecked))
+    }
+  }
+
+  @Test("Only what is fresh is served as fresh, in every mode, state and network")
+  func neverPassedOff() {
+    for mode in ReadMode.allCases {
+      for state in Self.states {
+        for hasNetwork in [true, false] where plan(mode, state, hasNetwork) == .serve(nil) {
+          #expect(state == .fresh, "\(mode), \(hasNetwork)")
+        }
+      }
+    }
+  }
+
+  @Test("Without a network nothing is asked")
+  func noNetwork() {
+    for mode in ReadMode.allCases {
+      for state in Self.states {
+        switch plan(mode, state, false) {
+        case .ask, .serveAndRefresh: Issue.record("\(mode) asks with \(String(describing: state))")
+        case .serve, .fail: continue
+        }
+      }
+    }
+    #expect(plan(.cacheElseNetwork, .staleIfError, false) == .serve(.noNetwork))
+    #expect(plan(.networkElseCache, .staleIfError, false) == .serve(.noNetwork))
+    #expect(plan(.cacheElseNetwork, .mustRevalidate, false) == .fail(.offline))
+    #expect(plan(.staleThenFresh, .mustRevalidate, false) == .serve(.noNetwork))
+    #expect(plan(.networkOnly, .fresh, false) == .fail(.offline))
+    #expect(plan(.revalidate, .fresh, false) == .fail(.offline))
+  }
+
+  @Test("With a network each mode asks as it says")
+  func network() {
+    let both = ReadPlan.ask(isConditional: true, mayFallBack: true)
+    let bound = ReadPlan.ask(isConditional: true, mayFallBack: false)
+    let plain = ReadPlan.ask(isConditional: false, mayFallBack: false)
+    for mode in ReadMode.allCases where mode != .cacheOnly {
+      #expect(plan(mode, nil, true) == plain, "\(mode)")
+    }
+    for state in Usability.State.allCases { #expect(plan(.networkOnly, state, true) == plain) }
+    #expect(plan(.cacheElseNetwork, .fresh, true) == .serve(nil))
+    #expect(plan(.cacheElseNetwork, .staleWhileRevalidate, true) == .serveAndRefresh)
+    #expect(plan(.cacheElseNetwork, .staleIfError, true) == both)
+    #expect(plan(.cacheElseNetwork, .mustRevalidate, true) == bound)
+    #expect(plan(.networkElseCache, .fresh, true) == both)
+    #expect(plan(.networkElseCache, .mustRevalidate, true) == bound)
+    #expect(plan(.revalidate, .fresh, true) == bound)
+    #expect(plan(.staleThenFresh, .fresh, true) == .serve(nil))
+    #expect(plan(.staleThenFresh, .mustRevalidate, true) == .serveAndRefresh)
+  }
+
+  @Test("What never changes is not asked for again by a reload")
+  func immutable() {
+    let stored = Usability(state: .fresh, age: 0, freshFor: 1, origin: .maxAge, isImmutable: true)
+    #expect(ReadPlan(.revalidate, stored: stored, hasNetwork: true) == .serve(nil))
+    #expect(
+      ReadPlan(.networkOnly, stored: stored, hasNetwork: true)
+        == .ask(isConditional: false, mayFallBack: false))
+  }
+}

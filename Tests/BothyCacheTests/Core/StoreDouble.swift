@@ -1,0 +1,141 @@
+import BothyCache
+import BothyStore
+import Synchronization
+
+/// A store of entries in memory that counts what it is asked, and fails, refuses or waits as a test wants it to.
+final class StoreDouble: BlobStore {
+  struct State {
+    var entries: [ResourceKey: CacheEntry] = [:]
+    var uses: [ResourceKey: Int64] = [:]
+    var pins: [String: Set<ResourceKey>] = [:]
+    var reads = 0
+    var writes = 0
+    var refusal: StoreRefusal?
+    var failure: StoreError?
+    var limits = BlobStoreLimits()
+    var isClosed = false
+  }
+
+  let state = Mutex(State())
+  /// Run by the calling thread before each read.
+  let beforeReading: (@Sendable () -> Void)?
+
+  init(beforeReading: (@Sendable () -> Void)? = nil) { self.beforeReading = beforeReading }
+
+  func change<Result: Sendable>(_ body: (inout sending State) -> sending Result) -> Result {
+    state.withLock { body(&$0) }
+  }
+  var reads: Int { state.withLock { $0.reads } }
+  var keys: Set<ResourceKey> { state.withLock { Set($0.entries.keys) } }
+  subscript(key: ResourceKey) -> CacheEntry? {
+    get { state.withLock { $0.entries[key] } }
+    set { state.withLock { $0.entries[key] = newValue } }
+  }
+
+  private func check(_ state: State) throws { if let failure = state.failure { throw failure } }
+
+  func entry(_ key: ResourceKey) throws -> CacheEntry? {
+    beforeReading?()
+    return try state.withLock { state in
+      state.reads += 1
+      try check(state)
+      return state.entries[key]
+    }
+  }
+
+  func metadata(_ key: ResourceKey) throws -> EntryMetadata? { state.withLock { $0.entries[key]?.metadata } }
+
+  func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+    try state.withLock { state in
+      try check(state)
+      state.writes += 1
+      var report = StoreReport()
+      for (key, entry) in entries {
+        if let refusal = state.refusal {
+          report.refused[key] = refusal
+          continue
+        }
+        if state.entries[key]?.body == entry.body { report.unchanged.insert(key) }
+        state.entries[key] = entry
+        report.stored += 1
+      }
+      while let count = state.limits.count, state.entries.count > count {
+        let oldest = state.entries.min { $0.value.metadata.receivedAt < $1.value.metadata.receivedAt }
+        guard let oldest else { break }
+        state.entries[oldest.key] = nil
+        report.evicted.append(oldest.key)
+      }
+      return report
+    }
+  }
+
+  func update(_ key: ResourceKey, _ metadata: EntryMetadata) throws -> Bool {
+    state.withLock { state in
+      state.entries[key]?.metadata = metadata
+      return state.entries[key] != nil
+    }
+  }
+
+  func touch(_ uses: [(key: ResourceKey, at: Int64)]) throws {
+    state.withLock { state in for (key, at) in uses { state.uses[key] = at } }
+  }
+
+  func remove(_ keys: [ResourceKey]) throws {
+    state.withLock { state in for key in keys { state.entries[key] = nil } }
+  }
+
+  func removeAll(_ source: SourceID?) throws {
+    state.withLock { state in
+      state.entries = state.entries.filter { source != nil && $0.key.source != source }
+    }
+  }
+
+  func remove(receivedBefore time: Int64, _ source: SourceID?) throws {
+    state.withLock { state in
+      state.entries = state.entries.filter { key, entry in
+        entry.metadata.receivedAt >= time || (source != nil && key.source != source)
+          || state.pins.values.contains { $0.contains(key) }
+      }
+    }
+  }
+
+  func pin(_ keys: [ResourceKey], by holder: String) throws {
+    state.withLock { $0.pins[holder, default: []].formUnion(keys) }
+  }
+
+  func unpin(_ keys: [ResourceKey]?, by holder: String) throws {
+    state.withLock { state in
+      if let keys { state.pins[holder]?.subtract(keys) } else { state.pins[holder] = nil }
+    }
+  }
+
+  func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] {
+    state.withLock { $0.limits = limits }
+    return []
+  }
+
+  func totals() throws -> [SourceID: StoreTotals] {
+    state.withLock { state in
+      var totals: [SourceID: StoreTotals] = [:]
+      for (key, entry) in state.entries {
+        totals[key.source, default: StoreTotals()].count += 1
+        totals[key.source, default: StoreTotals()].bytes += Int64(entry.body.count)
+      }
+      return totals
+    }
+  }
+
+  func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void) throws {
+    let (entries, pins, uses) = state.withLock { ($0.entries, $0.pins, $0.uses) }
+    for (key, entry) in entries where source == nil || key.source == source {
+      let isPinned = pins.values.contains { $0.contains(key) }
+      try body(
+        key, entry.metadata,
+        StoredSize(bytes: Int64(entry.body.count), isPinned: isPinned, lastUsed: uses[key] ?? 0))
+    }
+  }
+
+  func verify(progress: (Int) -> Void) throws -> VerifyReport { VerifyReport() }
+  func collectGarbage() throws -> GarbageReport { GarbageReport() }
+  func close() throws { state.withLock { $0.isClosed = true } }
+}

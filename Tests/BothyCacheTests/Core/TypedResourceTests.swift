@@ -1,0 +1,207 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Typed resources")
+struct TypedResourceTests {
+  struct Menu: Codable, Sendable, Equatable { var dish: String }
+  struct Price: Codable, Sendable, Equatable { var cents: Int }
+
+  private func api(_ rig: CacheRig) throws -> ResourceSource {
+    var limits = SourceLimits()
+    limits.attempts = 1
+    let source = try ResourceSource(
+      "api", template: "https://api.example", userAgent: "Tests/1 (tests.example)", limits: limits)
+    try rig.cache.register(source)
+    return source
+  }
+
+  private static func json(_ dish: String) -> String { #"{"dish":"\#(dish)"}"# }
+
+  /// Promises: K-13, K-14, K-15, K-16
+  @Test("Nothing stored or older than the interval is fetched, anything else is left alone")
+  func updateIfNeeded() async throws {
+    let rig = try CacheRig { _ in
+      .init(200, fields: [.eTag: "W/\"a\"", .contentType: "application/json"], Self.json("soup"))
+    }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
+    #expect(try await menu.updateIfNeeded() == .changed)
+    #expect(try await menu.updateIfNeeded() == .notNeeded)
+    rig.pass(.hours(1) - .milliseconds(1))
+    #expect(try await menu.updateIfNeeded() == .notNeeded)
+    rig.pass(.milliseconds(1))
+    #expect(try await menu.updateIfNeeded() == .confirmed)
+    rig.time.advance(by: -3_600_000)
+    #expect(try await menu.updateIfNeeded() == .confirmed)
+    #expect(rig.loader.requests.count == 3)
+    #expect(try await menu.value().value == Menu(dish: "soup"))
+    let metadata = try #require(rig.store[menu.key]).metadata
+    #expect(metadata.receivedAt == rig.time.now && metadata.fields[.eTag] == "W/\"a\"")
+    #expect(metadata.valueType?.hasSuffix("Menu") == true && metadata.formatVersion == 0)
+  }
+
+  /// Promises: K-14
+  @Test("A negative interval is refused; none follows the server")
+  func interval() async throws {
+    let rig = try CacheRig { _ in .init(200, fields: [.cacheControl: "max-age=60"], Self.json("soup")) }
+    let key = try api(rig).key(path: "menu")
+    #expect { try Resource<Menu>(key, in: rig.cache, expirationInterval: .seconds(-1)) } throws: {
+      ($0 as? CacheError)?.code == .invalidConfiguration
+    }
+    let menu = try Resource<Menu>(key, in: rig.cache)
+    _ = try await menu.updateIfNeeded()
+    rig.pass(.seconds(59))
+    #expect(try await menu.updateIfNeeded() == .notNeeded)
+    rig.pass(.seconds(1))
+    #expect(try await menu.updateIfNeeded() == .confirmed)
+  }
+
+  /// Promises: K-15
+  @Test("A value of another type under the same key counts as not stored")
+  func otherType() async throws {
+    let rig = try CacheRig { _ in .init(200, fields: [.eTag: "\"1\""], #"{"dish":"soup","cents":350}"#) }
+    let key = try api(rig).key(path: "menu")
+    _ = try await Resource<Menu>(key, in: rig.cache).updateIfNeeded()
+    let price = try Resource<Price>(key, in: rig.cache)
+    await #expect { try await price.value(mode: .cacheOnly) } throws: {
+      ($0 as? CacheError)?.code == .notCached
+    }
+    #expect(try await price.value().value == Price(cents: 350))
+    #expect(rig.lastSent(.ifNoneMatch) == nil)
+  }
+
+  /// Promises: K-17
+  @Test("A change is told once it is stored; the same bytes again renew the time and tell no change")
+  func changes() async throws {
+    let dish = Box("soup")
+    let rig = try CacheRig { _ in .init(200, Self.json(dish.value)) }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
+    let (changes, listener) = (menu.changes, rig.listen())
+    let store = rig.store
+    let seen = Task {
+      var seen: [String] = []
+      for await change in changes {
+        seen.append(change.value.dish)
+        #expect(
+          store[menu.key].map { String(decoding: $0.body, as: UTF8.self) } == Self.json(change.value.dish))
+        if change.value.dish == "stew" { break }
+      }
+      return seen
+    }
+    _ = try await menu.updateIfNeeded()
+    rig.pass(.hours(2))
+    #expect(try await menu.updateIfNeeded() == .confirmed)
+    #expect(rig.store[menu.key]?.metadata.validatedAt == rig.time.now)
+    dish.change { $0 = "stew" }
+    rig.pass(.hours(2))
+    #expect(try await menu.updateIfNeeded() == .changed)
+    #expect(await seen.value == ["soup", "stew"])
+    let events = try await listener.events(of: rig.cache)
+    #expect(events.filter { if case .confirmed = $0 { true } else { false } }.count == 1)
+  }
+
+  /// Promises: B-41, K-19
+  @Test("Neither an error of the server nor broken JSON touches the value or its time")
+  func failures() async throws {
+    let answer = Box((200, Self.json("soup")))
+    let rig = try CacheRig { _ in .init(answer.value.0, answer.value.1) }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
+    _ = try await menu.updateIfNeeded()
+    let stored = rig.store[menu.key]
+    for (status, body, code) in [(500, "", CacheError.Code.refused), (200, #"{"dish": 7"#, .undecodable)] {
+      answer.change { $0 = (status, body) }
+      rig.pass(.hours(2))
+      await #expect { try await menu.updateIfNeeded() } throws: { ($0 as? CacheError)?.code == code }
+      #expect(rig.store[menu.key] == stored)
+      let served = try await menu.value()
+      #expect(served.value == Menu(dish: "soup") && !served.isFresh)
+    }
+    answer.change { $0 = (200, Self.json("stew")) }
+    #expect(try await menu.updateIfNeeded() == .changed)
+  }
+
+  /// Promises: B-42, K-18
+  @Test("Two tasks for one value share a download, and its bytes are decoded once")
+  func sharedDownload() async throws {
+    let gate = Latch()
+    let decoded = Box(0)
+    let rig = try CacheRig { _ in
+      await gate.pass()
+      return .init(200, Self.json("soup"))
+    }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1)
+    ) { bytes in
+      decoded.change { $0 += 1 }
+      return try JSONDecoder().decode(Menu.self, from: bytes)
+    }
+    let reads = (0..<4).map { _ in Task { try await menu.value().value } }
+    let updates = (0..<4).map { _ in Task { try await menu.updateIfNeeded() } }
+    await until { rig.cache.counters["api"]?.coalesced == 7 }
+    gate.open()
+    for task in reads { #expect(try await task.value == Menu(dish: "soup")) }
+    for task in updates { #expect(try await task.value == .changed) }
+    #expect(rig.loader.requests.count == 1)
+    rig.cache.relieve(.elevated)
+    for _ in 0..<10 { _ = try await menu.value() }
+    rig.pass(.hours(2))
+    #expect(try await menu.updateIfNeeded() == .confirmed)
+    _ = try await menu.value()
+    #expect(decoded.value <= 2)
+  }
+
+  @Test("Another version of the format decodes the stored bytes anew, without a request")
+  func formatVersion() async throws {
+    let rig = try CacheRig { _ in .init(200, Self.json("soup")) }
+    let key = try api(rig).key(path: "menu")
+    let first = try Resource<String>(key, in: rig.cache, version: 1) { String(decoding: $0, as: UTF8.self) }
+    _ = try await first.value()
+    let second = try Resource<String>(key, in: rig.cache, version: 2) { "\($0.count) bytes" }
+    #expect(try await second.value(mode: .cacheOnly).value == "15 bytes")
+    #expect(try await first.value(mode: .cacheOnly).value == Self.json("soup"))
+    #expect(rig.loader.requests.count == 1)
+  }
+
+  /// Promises: B-43
+  @Test("A value can be removed")
+  func removing() async throws {
+    let rig = try CacheRig { _ in .init(200, Self.json("soup")) }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
+    _ = try await menu.value()
+    try await menu.remove()
+    #expect(rig.store.keys.isEmpty)
+    await #expect(throws: CacheError.self) { try await menu.value(mode: .cacheOnly) }
+  }
+
+  @Test("The old value comes at once; a confirmation of it brings nothing new")
+  func values() async throws {
+    let dish = Box("soup")
+    let rig = try CacheRig { _ in .init(200, Self.json(dish.value)) }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
+    func read() async throws -> [String] {
+      try await menu.values().reduce(into: []) { $0.append($1.value.dish) }
+    }
+    #expect(try await read() == ["soup"])
+    rig.pass(.hours(2))
+    #expect(try await read() == ["soup"])
+    dish.change { $0 = "stew" }
+    rig.pass(.hours(2))
+    #expect(try await read() == ["soup", "stew"])
+  }
+
+  @Test("That there is nothing is an error of its own")
+  func absent() async throws {
+    let rig = try CacheRig { _ in .init(404, "") }
+    let menu = try Resource<Menu>(try api(rig).key(path: "menu"), in: rig.cache)
+    await #expect { try await menu.value() } throws: {
+      ($0 as? CacheError)?.code == .absent && ($0 as? CacheError)?.status == 404
+    }
+  }
+}
