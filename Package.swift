@@ -75,7 +75,7 @@ let package = Package(
     .target(
       name: "BothyServer",
       dependencies: [
-        "BothyStore", "BothySync", "CZlib", httpTypes, log, lifecycle,
+        "BothyStore", "BothySync", "BothyCache", "CZlib", httpTypes, log, lifecycle,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -126,7 +126,7 @@ let package = Package(
     .testTarget(
       name: "BothyServerTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyServer", "BothyTesting", httpTypes, log,
+        "BothyStore", "BothySync", "BothyCache", "BothyServer", "BothyTesting", httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "Metrics", package: "swift-metrics"),

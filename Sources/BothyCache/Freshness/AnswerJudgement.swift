@@ -45,7 +45,7 @@ public struct AnswerFailure: Sendable, Hashable {
 
 /// What an answer does to what is stored. Pure: it decides and does nothing.
 package enum AnswerJudgement: Sendable, Hashable {
-  /// The answer is the entry from now on; a negative one has no body.
+  /// The answer is the entry from now on; a negative one without its body, except where every status is kept.
   case store(EntryMetadata)
   /// The stored bytes are confirmed; these are their new facts.
   case renew(EntryMetadata)

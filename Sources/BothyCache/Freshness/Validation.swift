@@ -53,5 +53,5 @@ package enum Validation {
   }
 
   /// A validator without the mark of weakness: the weak comparison (RFC 9110 §8.8.3.2).
-  private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+  static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 }

@@ -16,6 +16,8 @@ extension ResourceCache.Demand {
     order.timeout = source.limits.timeout
     order.secretFields = Set(source.headers.map(\.name)).subtracting([.userAgent, .accept, .acceptLanguage])
     order.requiresUserAgent = source.requiresUserAgent
+    // Where redirects are entries of their own, they are answers too.
+    order.followsRedirects = !rule.keepsEveryStatus
     return order
   }
 

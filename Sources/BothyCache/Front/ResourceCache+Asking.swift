@@ -87,9 +87,13 @@ extension ResourceCache {
         request: demand.requestFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
         requestedAt: fetched.requestedAt, receivedAt: fetched.receivedAt)
       let current = stored.flatMap { generations.isCurrent(ticket, demand.key) ? $0 : nil }
+      let isUsable =
+        current.map {
+          Usability(of: $0.entry.metadata, under: demand.rule, at: clock.wall()).isUsableOnError
+        } ?? false
       let judgement = AnswerJudgement(
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
-        expiresAt: demand.options.expiresAt, isStoredUsable: current != nil)
+        expiresAt: demand.options.expiresAt, isStoredUsable: isUsable)
       if case .askAnew = judgement {
         if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
         demand.isConditional = false
@@ -126,7 +130,7 @@ extension ResourceCache {
     case .store(let metadata):
       var metadata = metadata
       let isNegative = AnswerKind.isNegative(metadata.status)
-      let body = isNegative ? Data() : answer.body
+      let body = isNegative && !demand.rule.keepsEveryStatus ? Data() : answer.body
       metadata.valueType = demand.options.typed?.type
       metadata.formatVersion = demand.options.typed?.version ?? 0
       let entry = CacheEntry(metadata: metadata, body: body)

@@ -1,0 +1,101 @@
+public import BothyCache
+import Foundation
+package import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+public import ServiceLifecycle
+
+/// A cache of resources as an HTTP proxy in front of one origin, for other programs on this machine.
+///
+/// What programs ask for is answered from the cache where HTTP allows it (RFC 9111, as a private cache) and fetched
+/// else; what changes things on the origin passes through and removes what it outdates. `run()` is its lifetime.
+public final class CacheProxy: Service {
+  private let configuration: CacheProxyConfiguration
+  private let readiness = Readiness()
+
+  public init(_ configuration: CacheProxyConfiguration) { self.configuration = configuration }
+
+  /// Listens and answers until the task is cancelled or the service group shuts down. Call it once.
+  ///
+  /// Throws when the address cannot be bound, or when another source of the cache has the proxy's id.
+  public func run() async throws {
+    do {
+      try await server().run()
+      readiness.fail(BothyServer.Stopped())
+    } catch {
+      readiness.fail(error)
+      throw error
+    }
+  }
+
+  /// Waits until the proxy listens and says where. Throws what `run()` throws if it never does.
+  public func ready() async throws -> BothyServer.Address { try await readiness.wait() }
+
+  /// The answer to one request; tests ask without a socket.
+  package func respond(to request: Request) async throws -> Response {
+    await (try ProxyResponder(configuration)).respond(to: request)
+  }
+
+  /// The server below the one that frameworks build: that one would put its own `Date` in the place of the origin's.
+  private func server() throws -> any Service {
+    let responder = try ProxyResponder(configuration)
+    let (host, port, readiness) = (configuration.host, configuration.port, readiness)
+    return try HTTPServerBuilder.http1(configuration: .init(idleTimeout: .seconds(60))).buildServer(
+      configuration: .init(address: .hostname(host, port: port)),
+      eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: configuration.logger
+    ) { (request, writer: consuming ResponseWriter, _) in
+      let answer = await responder.respond(to: request)
+      try await writer.write(response: answer.head, body: answer.body)
+    } onServerRunning: { channel in
+      readiness.succeed(BothyServer.Address(host: host, port: channel.localAddress?.port ?? port))
+    }
+  }
+}
+
+/// What a proxy stands in front of, where it listens and what it keeps things in.
+public struct CacheProxyConfiguration: Sendable {
+  public var host = "127.0.0.1"
+  /// 0 lets the system choose.
+  public var port: Int
+  /// The origin as a source of the cache; `CacheProxyConfiguration.source(origin:)` makes one.
+  public var source: ResourceSource
+  public var cache: ResourceCache
+  /// The way to the origin for what is not cached.
+  public var loader: any ResourceLoader
+  /// The largest body of a request that is passed on.
+  public var bodyLimit = 64 << 20
+  /// The longest until the head of an answer that is passed through.
+  public var timeout: Duration = .seconds(60)
+  /// Milliseconds since 1970: the cache's own clock.
+  public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+  public var logger: Logger
+
+  public init(
+    port: Int, source: ResourceSource, cache: ResourceCache, loader: any ResourceLoader, logger: Logger
+  ) {
+    self.port = port
+    self.source = source
+    self.cache = cache
+    self.loader = loader
+    self.logger = logger
+  }
+
+  /// The origin as a plain HTTP cache sees it: errors and redirects are kept where HTTP allows it, nothing is asked for
+  /// twice, and callers are told of failures at once.
+  ///
+  /// - Parameter origin: an address that paths are put behind, like `https://example.org`.
+  /// - Throws: `CacheError.invalidSource` when it is none.
+  public static func source(origin: String) throws -> ResourceSource {
+    var rule = FreshnessRule.http
+    rule.keepsEveryStatus = true
+    var limits = SourceLimits()
+    limits.requestsPerHost = 64
+    limits.attempts = 1
+    limits.patience = .zero
+    let id = SourceID("proxy of " + origin)
+    var source = try ResourceSource(id, template: origin, freshness: rule, limits: limits)
+    source.requiresUserAgent = false
+    return source
+  }
+}

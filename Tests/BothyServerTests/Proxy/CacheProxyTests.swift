@@ -1,0 +1,206 @@
+import BothyCache
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import Testing
+
+@Suite("The cache as a proxy")
+struct CacheProxyTests {
+  private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
+
+  @Test("A second request is answered from the cache, with its age and the origin's own date")
+  func hit() async throws {
+    let proxy = try ProxyUnderTest()
+    let date = HTTPDate.text(proxy.now)
+    proxy.origin.answers(
+      200, [.cacheControl: "max-age=3600", .date: date, .contentType: "text/plain"], "map")
+    let first = try await proxy.get("/a?b=1")
+    proxy.pass(seconds: 100)
+    let second = try await proxy.get("/a?b=1")
+    #expect(first.text == "map" && second.text == "map")
+    #expect(first.fields[.age] == nil && second.fields[.age] == "100")
+    #expect(second.fields[.date] == date && second.fields[.contentType] == "text/plain")
+    #expect(first.cacheStatus == "bothy; fwd=miss; stored" && second.cacheStatus == "bothy; hit")
+    #expect(proxy.origin.requests.map(\.url) == ["http://origin.example/a?b=1"])
+    proxy.origin.answers()
+    _ = try await proxy.get("/a?b=2")
+    #expect(proxy.origin.requests.count == 2)
+  }
+
+  @Test("What has become stale is confirmed with its tag, and the new fields go out")
+  func confirmed() async throws {
+    let proxy = try ProxyUnderTest()
+    proxy.origin.answers(200, hour, "map")
+    proxy.origin.answers(304, [.cacheControl: "max-age=60", .eTag: "\"1\""], "")
+    _ = try await proxy.get("/a")
+    proxy.pass(seconds: 3600)
+    let reply = try await proxy.get("/a")
+    #expect(proxy.origin.last?.fields[.ifNoneMatch] == "\"1\"")
+    #expect(reply.status == 200 && reply.text == "map" && reply.fields[.cacheControl] == "max-age=60")
+    #expect(reply.cacheStatus == "bothy; hit; fwd=stale; fwd-status=304")
+  }
+
+  @Test("A change that goes well removes what it outdates, one that fails does not; bodies pass whole")
+  func invalidation() async throws {
+    let proxy = try ProxyUnderTest()
+    proxy.origin.answers(200, hour, "old")
+    proxy.origin.answers(500, [:], "no")
+    proxy.origin.answers(201, [.location: "/b"], "made")
+    proxy.origin.answers(200, hour, "new")
+    _ = try await proxy.get("/a")
+    #expect(try await proxy.send(.put, "/a", body: "x").status == 500)
+    #expect(try await proxy.get("/a").text == "old")
+    let change = try await proxy.send(.put, "/a", [.contentType: "text/x"], body: "change")
+    #expect(change.status == 201 && change.text == "made" && change.fields[.location] == "/b")
+    #expect(
+      proxy.origin.last?.body == Data("change".utf8) && proxy.origin.last?.fields[.contentType] == "text/x")
+    #expect(try await proxy.get("/a").text == "new")
+  }
+
+  @Test("Nothing is kept of no-store, of credentials and of streams of events")
+  func passing() async throws {
+    let requests: [HTTPFields] = [
+      [.cacheControl: "no-store"], [.authorization: "Bearer x"], [.accept: "text/event-stream"],
+    ]
+    for fields in requests {
+      let proxy = try ProxyUnderTest()
+      for _ in 0..<2 { proxy.origin.answers(200, hour, "secret") }
+      for _ in 0..<2 { #expect(try await proxy.get("/a", fields).text == "secret") }
+      #expect(proxy.origin.requests.count == 2)
+    }
+    let proxy = try ProxyUnderTest()
+    for _ in 0..<2 { proxy.origin.answers(200, [.cacheControl: "no-store, max-age=60"], "secret") }
+    for _ in 0..<2 { #expect(try await proxy.get("/a").cacheStatus == "bothy; fwd=miss") }
+  }
+
+  @Test("What a program asks of the cache is heard")
+  func directives() async throws {
+    let proxy = try ProxyUnderTest()
+    let nothing = try await proxy.get("/a", [.cacheControl: "only-if-cached"])
+    #expect(nothing.status == 504 && proxy.origin.requests.isEmpty)
+    for body in ["1", "2", "3"] { proxy.origin.answers(200, [.cacheControl: "max-age=100"], body) }
+    #expect(try await proxy.get("/a").text == "1")
+    #expect(try await proxy.get("/a", [.cacheControl: "only-if-cached"]).text == "1")
+    #expect(try await proxy.get("/a", [.cacheControl: "no-cache"]).text == "2")
+    proxy.pass(seconds: 50)
+    #expect(try await proxy.get("/a", [.cacheControl: "max-age=50"]).text == "2")
+    #expect(try await proxy.get("/a", [.cacheControl: "max-age=49"]).text == "3")
+    proxy.pass(seconds: 100)
+    #expect(try await proxy.get("/a", [.cacheControl: "only-if-cached"]).status == 504)
+    #expect(try await proxy.get("/a", [.cacheControl: "only-if-cached, max-stale=10"]).text == "3")
+  }
+
+  @Test("A program that has the bytes already is told so, though the origin is not asked")
+  func conditions() async throws {
+    let proxy = try ProxyUnderTest()
+    let modified = HTTPDate.text(proxy.now - 5000)
+    proxy.origin.answers(
+      200, [.cacheControl: "max-age=60", .eTag: "W/\"1\"", .lastModified: modified], "map")
+    let first = try await proxy.get("/a", [.ifNoneMatch: "\"0\""])
+    #expect(first.status == 200 && first.text == "map" && proxy.origin.last?.fields[.ifNoneMatch] == nil)
+    for fields: HTTPFields in [
+      [.ifNoneMatch: "\"0\", \"1\""], [.ifNoneMatch: "*"], [.ifModifiedSince: modified],
+      [.ifNoneMatch: "W/\"1\"", .ifModifiedSince: HTTPDate.text(0)],
+    ] {
+      let reply = try await proxy.get("/a", fields)
+      #expect(reply.status == 304 && reply.text == "" && reply.fields[.eTag] == "W/\"1\"")
+    }
+    #expect(try await proxy.get("/a", [.ifModifiedSince: HTTPDate.text(proxy.now - 9000)]).status == 200)
+    #expect(proxy.origin.requests.count == 1)
+  }
+
+  @Test("A part comes out of what is stored whole; else it passes and is never kept as the whole")
+  func parts() async throws {
+    let proxy = try ProxyUnderTest()
+    proxy.origin.answers(206, [.contentRange: "bytes 1-2/4", .cacheControl: "max-age=60"], "12")
+    proxy.origin.answers(200, hour, "0123")
+    #expect(try await proxy.get("/a", [.range: "bytes=1-2"]).status == 206)
+    #expect(try await proxy.get("/a").text == "0123")
+    for (range, text, content) in [("0-1", "01", "0-1"), ("1-", "123", "1-3"), ("-1", "3", "3-3")] {
+      let part = try await proxy.get("/a", [.range: "bytes=\(range)"])
+      #expect(part.status == 206 && part.text == text && part.fields[.contentRange] == "bytes \(content)/4")
+    }
+    #expect(try await proxy.get("/a", [.range: "bytes=9-"]).status == 416)
+    #expect(proxy.origin.requests.count == 2)
+  }
+
+  @Test("When the origin fails, what is stale stands in for it, unless it may not")
+  func failures() async throws {
+    for (control, standsIn) in [("max-age=10", true), ("max-age=10, must-revalidate", false)] {
+      let proxy = try ProxyUnderTest()
+      proxy.origin.answers(200, [.cacheControl: control], "old")
+      proxy.origin.answers(503, [:], "down")
+      proxy.origin.fails()
+      _ = try await proxy.get("/a")
+      proxy.pass(seconds: 10)
+      let busy = try await proxy.get("/a")
+      #expect(busy.status == (standsIn ? 200 : 503) && busy.text == (standsIn ? "old" : "down"))
+      let gone = try await proxy.get("/a")
+      #expect(gone.status == (standsIn ? 200 : 502))
+      if standsIn { #expect(gone.text == "old" && gone.fields[.age] == "10") }
+    }
+  }
+
+  @Test("Errors and redirects of the origin come through as they are, and are kept where that is allowed")
+  func otherStatuses() async throws {
+    for status in [301, 400, 404, 410, 500] {
+      let proxy = try ProxyUnderTest()
+      proxy.origin.answers(status, [.cacheControl: "max-age=60", .location: "/b"], "why")
+      for _ in 0..<2 {
+        let reply = try await proxy.get("/a")
+        #expect(reply.status == status && reply.text == "why" && reply.fields[.location] == "/b")
+      }
+      #expect(proxy.origin.requests.count == 1, "\(status)")
+    }
+  }
+
+  @Test("Fields of a connection stay on it, in both directions")
+  func connections() async throws {
+    let proxy = try ProxyUnderTest()
+    let (hop, plain) = (try #require(HTTPField.Name("X-Hop")), try #require(HTTPField.Name("X-Plain")))
+    let via = try #require(HTTPField.Name("Via"))
+    let fields: HTTPFields = [.connection: "close, X-Hop", hop: "1", plain: "2", .acceptEncoding: "br"]
+    proxy.origin.answers(200, fields)
+    let reply = try await proxy.get("/a", fields)
+    let sent = try #require(proxy.origin.last?.fields)
+    for seen in [sent, reply.fields] {
+      #expect(seen[.connection] == nil && seen[hop] == nil && seen[plain] == "2" && seen[via] == "1.1 bothy")
+    }
+    #expect(sent[.acceptEncoding] == nil)
+  }
+
+  @Test("An answer that is not kept goes out piece by piece, the first before the last has come")
+  func streaming() async throws {
+    let proxy = try ProxyUnderTest()
+    let (pieces, continuation) = AsyncThrowingStream.makeStream(of: Data.self)
+    proxy.origin.answers(200, [.contentType: "text/event-stream"], pieces)
+    let response = try await proxy.response(.get, "/a", [.accept: "text/event-stream"])
+    let collected = Collected()
+    async let written: Void = response.body.write(collected.writer)
+    continuation.yield(Data("first".utf8))
+    while collected.bytes.isEmpty { await Task.yield() }
+    #expect(collected.bytes == Array("first".utf8))
+    continuation.yield(Data(" last".utf8))
+    continuation.finish()
+    try await written
+    #expect(collected.bytes == Array("first last".utf8))
+  }
+
+  @Test("A body too large to be kept passes through whole")
+  func large() async throws {
+    let proxy = try ProxyUnderTest(bodyBytes: 10)
+    let body = String(repeating: "x", count: 1000)
+    for _ in 0..<2 { proxy.origin.answers(200, hour, body) }
+    let reply = try await proxy.get("/a")
+    #expect(reply.status == 200 && reply.text == body)
+  }
+
+  @Test("What is no path of the origin is refused, and another spelling of a path passes as it is")
+  func targets() async throws {
+    let proxy = try ProxyUnderTest()
+    #expect(try await proxy.get("http://elsewhere.example/a").status == 400)
+    for _ in 0..<2 { proxy.origin.answers(200, hour) }
+    for _ in 0..<2 { _ = try await proxy.get("/a//b/../c") }
+    #expect(proxy.origin.requests.map(\.url) == Array(repeating: "http://origin.example/a//b/../c", count: 2))
+  }
+}
