@@ -168,7 +168,9 @@ struct ProxyResponder: Sendable {
     typealias Outcome = Result<ResourceResponse, LoadFailure>
     let outcome = await withTaskGroup(of: Outcome?.self) { group in
       group.addTask {
-        do throws(LoadFailure) { return .success(try await loader.load(sent)) } catch { return .failure(error) }
+        do throws(LoadFailure) { return .success(try await loader.load(sent)) } catch {
+          return .failure(error)
+        }
       }
       group.addTask {
         // Called off as soon as there is an answer.

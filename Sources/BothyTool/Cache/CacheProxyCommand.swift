@@ -1,0 +1,94 @@
+import ArgumentParser
+import BothyCache
+import BothyServer
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// `bothy cache proxy`: an HTTP cache in front of one origin.
+struct CacheProxyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "proxy",
+    abstract: "Answers HTTP requests from a cache in front of one origin, until interrupted.",
+    discussion: """
+      Prints one line with its address when it is ready. Follows RFC 9111 as a private
+      cache: what the origin allows to be kept is kept in --store and answered from
+      there, with its Age; stale copies are confirmed with the origin, and stand in
+      for it when it fails unless it forbids that. Other methods than GET pass
+      through and remove what they outdate. A request with an Authorization field
+      passes through: the proxy may have several users.
+
+      Example:  bothy cache proxy --origin https://tiles.example.org --listen 8081
+                curl -i http://127.0.0.1:8081/16/10472/22982.png
+      """)
+
+  @Option(
+    help: ArgumentHelp("What stands behind it: an address that paths are put behind.", valueName: "url"))
+  var origin: String
+  @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "port")) var listen = 8081
+  @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
+  @Option(
+    help: ArgumentHelp("The folder that keeps the copies; it is made when it is missing.", valueName: "dir"),
+    completion: .directory)
+  var store = "./bothy-cache"
+  @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard (0...65_535).contains(listen) else { throw ValidationError("--listen is a port from 0 to 65535.") }
+  }
+
+  func run() async throws {
+    let clock = try ToolClock()
+    let loader = Loaders.make()
+    let store = store
+    let cache = try ResourceCache(
+      disk: DiskTier { try FileBlobStore(folder: store, options: $0) }, loader: loader,
+      clock: LoadClock(ContinuousClock(), wall: { clock.now() }))
+    var configuration = CacheProxyConfiguration(
+      port: listen, source: try CacheProxyConfiguration.source(origin: origin), cache: cache, loader: loader,
+      logger: logger())
+    configuration.host = host
+    configuration.now = { clock.now() }
+    do { try await run(CacheProxy(configuration)) } catch { throw failure(error) }
+    try await cache.close()
+  }
+
+  private func run(_ proxy: CacheProxy) async throws {
+    var group = ServiceGroupConfiguration(services: [proxy], logger: logger())
+    group.maximumGracefulShutdownDuration = .seconds(20)
+    let services = ServiceGroup(configuration: group)
+    let signals = Interrupts.signals()
+    let (output, origin) = (output, origin)
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask {
+        for await _ in signals { await services.triggerGracefulShutdown() }
+      }
+      tasks.addTask {
+        // A proxy that never becomes ready says why from its own task.
+        guard let address = try? await proxy.ready() else { return }
+        try output.print {
+          "Serving \(origin) on \(address.url)"
+        } json: {
+          $0.member("url", address.url)
+          $0.member("origin", origin)
+        }
+      }
+      try await services.run()
+      tasks.cancelAll()
+    }
+  }
+
+  private func logger() -> Logger {
+    var logger = Logger(label: "bothy.cache")
+    logger.logLevel = logLevel
+    return logger
+  }
+
+  private func failure(_ error: any Error) -> any Error {
+    let text = "\(error)"
+    guard text.contains("bind") || text.contains("EADDR") || text.contains("Address") else { return error }
+    return ToolError(
+      "The address \(host):\(listen) can't be used (\(text)). Choose another --listen, or 0 for any.")
+  }
+}
