@@ -31,7 +31,7 @@ struct FlightTests {
     #expect(flights.count == 0)
   }
 
-  /// Promises: B-27, E-13
+  /// Promises: B-27, E-13, R-32
   @Test("A caller that is cancelled gets that at once; the others get the result of the one load")
   func oneCancels() async throws {
     let gate = Latch()
@@ -55,7 +55,7 @@ struct FlightTests {
     #expect(loads.value == 1)
   }
 
-  /// Promises: E-13
+  /// Promises: E-13, R-32
   @Test("The last caller that leaves cancels the load, whose late result is still the next caller's")
   func lastOut() async throws {
     let (gate, started) = (Latch(), Latch())

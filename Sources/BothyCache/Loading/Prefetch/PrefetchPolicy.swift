@@ -48,8 +48,6 @@ public struct PrefetchPolicy: Sendable, Hashable {
     case constrained
     case lowPower
     case paused
-    /// The source does not allow to load what nobody looks at; see `ResourceSource.allowsBulkDownload`.
-    case sourceForbids
   }
 
   /// What stands in the way under these conditions; nil when nothing does.

@@ -1,0 +1,126 @@
+import BothyCache
+import BothyHTTP
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The whole cache over a real server. `scripts/test-cache-origin` installs it.
+@Suite("A cache in front of a real nginx", .enabled(if: NginxOrigin.program != nil), .timeLimit(.minutes(5)))
+struct CacheOriginTests {
+  private let origin: NginxOrigin
+
+  init() async throws {
+    origin = try NginxOrigin()
+    for x in 0..<30 { try origin.put("\(x).json", Self.tile(x)) }
+    try await origin.start()
+  }
+
+  private static func tile(_ x: Int) -> Data {
+    Data("[\(String(repeating: "\"hut \(x)\",", count: 50))0]".utf8)
+  }
+
+  private func source(
+    _ freshness: FreshnessRule, path: String = "files", attempts: Int = 3, bulk: Bool = false
+  ) throws -> ResourceSource {
+    var source = try ResourceSource(
+      "nginx", template: "\(origin.url)/\(path)", freshness: freshness,
+      userAgent: "Tests/1 (tests.example)", allowsBulkDownload: bulk)
+    source.limits.attempts = attempts
+    return source
+  }
+
+  /// A run of a program: its own memory, the same folder on disk.
+  private func open(_ source: ResourceSource) throws -> ResourceCache {
+    let folder = origin.folder.appending(path: "cache").path
+    return try ResourceCache(
+      sources: [source], disk: DiskTier { try FileBlobStore(folder: folder, options: $0) },
+      loader: platformLoader())
+  }
+
+  private func keys(_ source: ResourceSource) throws -> [ResourceKey] {
+    try (0..<30).map { try source.key(path: "\($0).json") }
+  }
+
+  private func statuses() async throws -> [String: Int] {
+    try await origin.requests().reduce(into: [:]) { counts, line in
+      counts[String(line.split(separator: " ")[2]), default: 0] += 1
+    }
+  }
+
+  private func readAll(_ cache: ResourceCache, _ source: ResourceSource) async throws -> [CachedResource] {
+    var all: [CachedResource] = []
+    for key in try keys(source) { all.append(try await cache.value(key)) }
+    for (x, resource) in all.enumerated() { #expect(resource.bytes == Self.tile(x)) }
+    return all
+  }
+
+  /// Promises: T-24, T-29
+  @Test(
+    "The second run asks nothing, or only whether tiles changed; with the server gone all are there, marked as stale"
+  )
+  func runs() async throws {
+    let week = try source(.fixed(.seconds(7 * 86_400)))
+    let first = try open(week)
+    #expect(try await readAll(first, week).allSatisfy { $0.origin == .network && $0.isFresh })
+    #expect(try await statuses() == ["200": 30])
+    try await first.close()
+
+    let second = try open(week)
+    #expect(try await readAll(second, week).allSatisfy { $0.origin == .disk && $0.isFresh })
+    #expect(try await statuses() == ["200": 30], "no request at all")
+    try await second.close()
+
+    let stale = try source(.fixed(.zero))
+    let third = try open(stale)
+    #expect(try await readAll(third, stale).allSatisfy { $0.origin == .confirmed })
+    #expect(try await statuses() == ["200": 30, "304": 30])
+    try await third.close()
+
+    origin.stop()
+    let gone = try source(.fixed(.zero), attempts: 1)
+    let fourth = try open(gone)
+    #expect(try await readAll(fourth, gone).allSatisfy { !$0.isFresh && $0.origin == .disk })
+    try await fourth.close()
+  }
+
+  /// Promises: E-12
+  @Test("A hundred readers of one tile at the same time are one request")
+  func coalescing() async throws {
+    let source = try source(.http, path: "slow")
+    let cache = try open(source)
+    let key = try source.key(path: "7.json")
+    let bodies = try await withThrowingTaskGroup(of: Data?.self) { group in
+      for _ in 0..<100 { group.addTask { try await cache.value(key).bytes } }
+      return try await group.reduce(into: [Data?]()) { $0.append($1) }
+    }
+    #expect(bodies == Array(repeating: Self.tile(7), count: 100))
+    #expect(try await origin.requests().count == 1)
+    try await cache.close()
+  }
+
+  /// Promises: R-24
+  @Test("What is prefetched is there when the server is gone; a source that forbids it is left alone")
+  func prefetch() async throws {
+    let forbidding = try source(.fixed(.seconds(3600)))
+    let reluctant = ResourcePrefetcher(try open(forbidding))
+    #expect(reluctant.want(try keys(forbidding)) == 0)
+    await reluctant.idle()
+    #expect(try await origin.requests().isEmpty)
+
+    let source = try source(.fixed(.seconds(3600)), bulk: true)
+    let cache = try open(source)
+    let ahead = ResourcePrefetcher(cache)
+    ahead.setNetwork(NetworkConditions(isMetered: true))
+    #expect(ahead.want(try keys(source)) == 30)
+    await ahead.idle()
+    #expect(ahead.obstacle == .metered)
+    #expect(try await origin.requests().isEmpty)
+    ahead.setNetwork(NetworkConditions())
+    await ahead.idle()
+    #expect(try await statuses() == ["200": 30])
+    origin.stop()
+    #expect(try await readAll(cache, source).allSatisfy { $0.isFresh })
+    try await cache.close()
+  }
+}
