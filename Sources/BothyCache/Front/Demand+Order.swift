@@ -12,7 +12,7 @@ extension ResourceCache.Demand {
     order.limits = source.limits.perHost
     order.expectation = source.content
     order.rateGroup = source.id.name
-    order.retry = source.limits.retry
+    order.retry = hasFallback ? .once : source.limits.retry
     order.timeout = source.limits.timeout
     order.secretFields = Set(source.headers.map(\.name)).subtracting([.userAgent, .accept, .acceptLanguage])
     order.requiresUserAgent = source.requiresUserAgent

@@ -21,6 +21,8 @@ extension ResourceCache {
     var box: RegisteredSource
     var options: ReadOptions
     var isConditional = true
+    /// Whether something else can be handed out if the server does not answer: then it is not waited for.
+    var hasFallback = false
 
     var source: ResourceSource { box.source }
     var rule: FreshnessRule { options.freshness ?? box.source.freshness }

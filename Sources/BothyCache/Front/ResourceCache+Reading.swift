@@ -68,6 +68,7 @@ extension ResourceCache {
     case .ask(let isConditional, let mayFallBack):
       var demand = demand
       demand.isConditional = isConditional
+      demand.hasFallback = mayFallBack && found != nil
       do throws(CacheError) {
         return Reading(resource: try await ask(demand))
       } catch {

@@ -1,3 +1,4 @@
+public import Foundation
 internal import Synchronization
 
 /// Copies of resources in memory, on disk and brought along with the app, in front of the network.
@@ -45,19 +46,23 @@ public final class ResourceCache: Sendable {
   ///   - disk: where entries are kept beyond this process; nil for memory alone.
   ///   - bundled: what came with the app, in the order in which it is looked at.
   ///   - loader: the way to the network; nil for a cache that never asks one.
+  ///   - downloads: a folder for the beginnings of large downloads, so that also a killed process goes on where it was;
+  ///     nil to begin anew after each start.
   ///   - clock: tells the time; tests bring their own.
   /// - Throws: `CacheError.sourceConflict`; `StoreError` when the store on disk cannot be opened.
   public init(
     sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
-    bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, clock: LoadClock = LoadClock(),
-    pressure source: MemoryPressureSource = .system
+    bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
+    clock: LoadClock = LoadClock(), pressure source: MemoryPressureSource = .system
   ) throws {
     memory = MemoryTier(settings.memory)
     decoded = MemoryTier(
       MemoryLimits(bytes: settings.decodedBytes, largestShare: 1, order: .leastRecentlyUsed))
     self.clock = clock
     self.bundled = BundleLane(bundled)
-    fetcher = loader.map { Fetcher($0, clock: clock) }
+    let partials = downloads.map { PartialFiles($0) }
+    partials?.sweep(now: Date(timeIntervalSince1970: Double(clock.wall()) / 1000))
+    fetcher = loader.map { Fetcher($0, clock: clock, partials: partials) }
     let (hub, board) = (hub, board)
     self.disk = try disk.map { tier in
       let options = BlobStoreOptions(limits: settings.disk) { event in

@@ -21,13 +21,11 @@ struct CacheOriginTests {
   }
 
   private func source(
-    _ freshness: FreshnessRule, path: String = "files", attempts: Int = 3, bulk: Bool = false
+    _ freshness: FreshnessRule, path: String = "files", bulk: Bool = false
   ) throws -> ResourceSource {
-    var source = try ResourceSource(
+    try ResourceSource(
       "nginx", template: "\(origin.url)/\(path)", freshness: freshness,
       userAgent: "Tests/1 (tests.example)", allowsBulkDownload: bulk)
-    source.limits.attempts = attempts
-    return source
   }
 
   /// A run of a program: its own memory, the same folder on disk.
@@ -78,7 +76,7 @@ struct CacheOriginTests {
     try await third.close()
 
     origin.stop()
-    let gone = try source(.fixed(.zero), attempts: 1)
+    let gone = try source(.fixed(.zero))
     let fourth = try open(gone)
     #expect(try await readAll(fourth, gone).allSatisfy { !$0.isFresh && $0.origin == .disk })
     try await fourth.close()
