@@ -106,28 +106,15 @@ public struct JSONReader {
   public mutating func number() throws(JSONError) -> Number {
     skipSpace()
     let start = position
-    _ = take(UInt8(ascii: "-"))
-    let firstDigit = position
-    var magnitude: UInt64 = 0
-    var overflow = false
-    while let digit = digit() {
-      let (product, high) = magnitude.multipliedReportingOverflow(by: 10)
-      let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
-      overflow = overflow || high || carry
-      magnitude = sum
-    }
-    guard position > firstDigit else { throw error("a number expected") }
-    if bytes[firstDigit] == UInt8(ascii: "0") && position > firstDigit + 1 {
-      throw error("a number may not start with a zero")
-    }
-    let isWhole = try !skipFractionAndExponent()
-    if isWhole && !overflow {
-      let negative = bytes[start] == UInt8(ascii: "-")
-      if negative, magnitude <= UInt64(Int64.max) + 1 {
-        return .int(Int64(truncatingIfNeeded: 0 &- magnitude))
+    let parts = try scanNumber()
+    let negative = bytes[start] == UInt8(ascii: "-")
+    if parts.isWhole && !parts.overflow {
+      if negative, parts.magnitude <= UInt64(Int64.max) + 1 {
+        return .int(Int64(truncatingIfNeeded: 0 &- parts.magnitude))
       }
-      if !negative, let value = Int64(exactly: magnitude) { return .int(value) }
+      if !negative, let value = Int64(exactly: parts.magnitude) { return .int(value) }
     }
+    if let value = parts.exactQuotient { return .double(negative ? -value : value) }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     guard let value = Double(text), value.isFinite else { throw error("the number is out of range") }
     return .double(value)
@@ -158,7 +145,7 @@ public struct JSONReader {
     case .object: try object { _, reader in try reader.skip() }
     case .array: try array { reader in try reader.skip() }
     case .string: try skipString()
-    case .number: _ = try number()
+    case .number: _ = try scanNumber()
     case .bool: _ = try bool()
     case .null: _ = try nextIsNull()
     }
@@ -226,20 +213,31 @@ extension JSONReader {
     throw error("',' or the end of the object or array expected")
   }
 
-  private mutating func skipFractionAndExponent() throws(JSONError) -> Bool {
-    var found = false
+  /// Goes over a number and gathers its digits, whole and fraction, as one integer.
+  private mutating func scanNumber() throws(JSONError) -> NumberParts {
+    var parts = NumberParts()
+    _ = take(UInt8(ascii: "-"))
+    let firstDigit = position
+    while let digit = digit() { parts.append(digit) }
+    guard position > firstDigit else { throw error("a number expected") }
+    if bytes[firstDigit] == UInt8(ascii: "0") && position > firstDigit + 1 {
+      throw error("a number may not start with a zero")
+    }
     if take(UInt8(ascii: ".")) {
-      guard digit() != nil else { throw error("a digit must follow the point") }
-      while digit() != nil {}
-      found = true
+      let firstPlace = position
+      while let digit = digit() { parts.append(digit) }
+      guard position > firstPlace else { throw error("a digit must follow the point") }
+      parts.places = position - firstPlace
+      parts.isWhole = false
     }
     if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
       _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
       guard digit() != nil else { throw error("a digit must follow the exponent sign") }
       while digit() != nil {}
-      found = true
+      parts.hasExponent = true
+      parts.isWhole = false
     }
-    return found
+    return parts
   }
 
   /// Plain ASCII, as most strings are, is looked at and not copied; others are read and thrown away.
@@ -318,6 +316,35 @@ extension JSONReader {
     }
     return value
   }
+}
+
+/// The digits of a number as one integer, and where the point was.
+private struct NumberParts {
+  var magnitude: UInt64 = 0
+  var overflow = false
+  var places = 0
+  var isWhole = true
+  var hasExponent = false
+
+  mutating func append(_ digit: UInt8) {
+    let (product, high) = magnitude.multipliedReportingOverflow(by: 10)
+    let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
+    overflow = overflow || high || carry
+    magnitude = sum
+  }
+
+  /// The value where it is the quotient of two numbers that a `Double` has exactly: one division then rounds right
+  /// (Clinger, "How to Read Floating Point Numbers Accurately", 1990).
+  var exactQuotient: Double? {
+    guard !hasExponent, !overflow, magnitude <= 1 << 53, places < Self.powers.count else { return nil }
+    return Double(magnitude) / Self.powers[places]
+  }
+
+  private static let powers: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20,
+    1e21, 1e22,
+  ]
 }
 
 extension Int64 {

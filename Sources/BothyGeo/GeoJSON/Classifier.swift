@@ -1,0 +1,92 @@
+import BothyStore
+
+/// Decides what a feature is: its layer, category and name. The first rule that fits wins, and none depends on the order
+/// of tags.
+struct Classifier {
+  let categories: CategoryTable
+
+  /// A feature from what was read of it. Throws `BrokenFeature` for an entrance list without entrances.
+  func feature(
+    ids: [Int64], type: String, value: String, tags: Tags, geometry: Geometry
+  ) throws(BrokenFeature) -> MapFeature {
+    let isSynthetic = value == "gd_intersection" || type == "gd_entrance_list"
+    let nameTag = isSynthetic ? nil : NameTags.tag(of: tags, type: type)
+    let isCrossing = !isSynthetic && (nameTag == "crossing" || tags["footway"] == "crossing")
+    let shape = isCrossing ? Self.point(ofCrossing: geometry) : geometry
+    let (layer, category) = place(type, value, tags, isCrossing: isCrossing)
+    if layer == .entranceList, ids.count < 2 {
+      throw BrokenFeature(reason: "it lists no entrances")
+    }
+    guard let center = shape.center else { throw BrokenFeature(reason: "its geometry has no positions") }
+    return MapFeature(
+      layer: layer, ids: ids, type: type, value: value, tags: tags, geometry: shape,
+      name: isSynthetic ? nil : Self.name(value, tags), nameTag: nameTag, category: category, center: center)
+  }
+
+  private func place(
+    _ type: String, _ value: String, _ tags: Tags, isCrossing: Bool
+  ) -> (MapFeature.Layer, Category) {
+    if tags["indoormark"] == "beacon" { return (.poi, .beacon) }
+    if isCrossing { return (.poi, .mobility) }
+    if tags["entrance"] != nil { return (.poi, .entrance) }
+    if value == "gd_intersection" { return (.intersection, .undefined) }
+    if type == "gd_entrance_list" { return (.entranceList, .undefined) }
+    switch value {
+    case "bus_stop", "atm": return (.poi, .mobility)
+    case "bank": return (.poi, .place)
+    default: break
+    }
+    if type == "highway" {
+      if Self.roads.contains(value) { return (.road, .undefined) }
+      if Self.paths.contains(value) { return (.path, .undefined) }
+    }
+    return (.poi, category(type, tags))
+  }
+
+  /// The most important category that a key or value is listed in. Free text says nothing of what a thing is (a town may
+  /// be called "fort"), nor does what it merely has or has not (a picnic table with `bench=yes`).
+  private func category(_ type: String, _ tags: Tags) -> Category {
+    var found: CategoryTable.Mask = []
+    for (key, value) in tags where !Self.isText(key) {
+      if value == "no" || value == "yes" && key != type { continue }
+      found.formUnion(categories.mask(key))
+      found.formUnion(categories.mask(value))
+    }
+    return found.category ?? .undefined
+  }
+
+  private static func isText(_ key: String) -> Bool {
+    texts.contains(key) || key.hasPrefix("name:") || key.hasPrefix("addr:") || key.hasSuffix("_name")
+      || key.hasPrefix("contact:") || key.hasSuffix(":wikidata") || key.hasSuffix(":wikipedia")
+      || key.hasPrefix("operator:") || key.hasPrefix("brand:") || key.hasPrefix("note:")
+  }
+
+  private static let texts: Set = [
+    "name", "operator", "brand", "network", "owner", "description", "note", "fixme", "inscription", "website",
+    "url",
+    "email", "phone", "fax", "ref", "wikidata", "wikipedia", "image", "opening_hours", "artist",
+    "designation",
+  ]
+
+  private static let roads: Set = [
+    "residential", "service", "track", "unclassified", "tertiary", "secondary", "primary", "turning_circle",
+    "living_street", "trunk", "motorway", "motorway_link", "pedestrian",
+  ]
+
+  private static let paths: Set = ["footway", "path", "cycleway", "bridleway"]
+
+  /// The name; of a cash machine without one its operator, of a bank its operator or brand.
+  private static func name(_ value: String, _ tags: Tags) -> String? {
+    if let name = tags["name"], !name.isEmpty { return name }
+    let stands: [String] = value == "atm" ? ["operator"] : value == "bank" ? ["operator", "brand"] : []
+    return stands.lazy.compactMap { tags[$0] }.first { !$0.isEmpty }
+  }
+
+  /// The one point of a crossing that is drawn as a line: the vertex in the middle, or halfway along the great circle
+  /// between the two in the middle.
+  private static func point(ofCrossing geometry: Geometry) -> Geometry {
+    guard case .lineString(let line) = geometry, !line.isEmpty else { return geometry }
+    let middle = line.count / 2
+    return .point(line.count % 2 == 1 ? line[middle] : Geodesy.midpoint(line[middle - 1], line[middle]))
+  }
+}

@@ -1,0 +1,69 @@
+import BothyStore
+
+/// Reads one feature of a tile.
+enum FeatureDecoder {
+  /// Throws `BrokenFeature` with the reader after the feature, or `JSONError` where the text is no JSON.
+  static func read(_ reader: inout JSONReader, _ classifier: Classifier) throws -> MapFeature {
+    var attempt = reader
+    do {
+      let feature = try fields(&attempt).feature(classifier)
+      reader = attempt
+      return feature
+    } catch let broken as BrokenFeature {
+      try reader.skip()
+      throw broken
+    } catch let error as JSONError {
+      // Either a value of another kind than expected, which costs the feature, or no JSON, which `skip` finds too.
+      try reader.skip()
+      throw BrokenFeature(reason: error.reason)
+    }
+  }
+
+  private struct Fields {
+    var ids: [Int64] = []
+    var type = ""
+    var value = ""
+    var tags = Tags()
+    var geometry: Geometry?
+
+    func feature(_ classifier: Classifier) throws -> MapFeature {
+      guard !ids.isEmpty else { throw BrokenFeature(reason: "it has no osm_ids") }
+      guard let geometry else { throw BrokenFeature(reason: "it has no geometry") }
+      return try classifier.feature(ids: ids, type: type, value: value, tags: tags, geometry: geometry)
+    }
+  }
+
+  private static func fields(_ reader: inout JSONReader) throws -> Fields {
+    var fields = Fields()
+    try reader.object { name, reader in
+      switch name {
+      case "osm_ids": try reader.array { fields.ids.append(try $0.exactInt()) }
+      case "feature_type": fields.type = try text(&reader)
+      case "feature_value": fields.value = try text(&reader)
+      case "properties":
+        guard try !reader.nextIsNull() else { return }
+        try reader.object { key, reader in
+          if let value = try property(&reader) { fields.tags.append(key, value) }
+        }
+      case "geometry": fields.geometry = try GeometryReader.read(&reader)
+      default: try reader.skip()
+      }
+    }
+    return fields
+  }
+
+  private static func text(_ reader: inout JSONReader) throws -> String {
+    try reader.nextIsNull() ? "" : reader.string()
+  }
+
+  /// A property as text: what is no text as it is written, null as nothing.
+  private static func property(_ reader: inout JSONReader) throws -> String? {
+    switch try reader.peek() {
+    case .string: return try reader.string()
+    case .null:
+      _ = try reader.nextIsNull()
+      return nil
+    case .bool, .number, .object, .array: return String(decoding: try reader.rawValue(), as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+public import BothyStore
+
+/// The features of one tile in GeoJSON, as a tile server for walkers sends them.
+///
+/// Besides the members of RFC 7946 each feature has `feature_type`, `feature_value` and `osm_ids`.
+public struct GeoJSONTile: Sendable, Hashable {
+  /// In the order of the document, each identity once: of several versions of one element the last counts.
+  public private(set) var features: [MapFeature] = []
+  /// What was left out.
+  public private(set) var problems: [FeatureProblem] = []
+
+  /// Decodes a tile's bytes. What is wrong with one feature costs that feature only and is told of in `problems`.
+  ///
+  /// Works on the caller's thread, in time linear in the bytes: some 20 MB a second and more on a phone. Throws `GeoError`
+  /// `.notATile` for bytes that are no JSON or no collection of features.
+  public init(
+    decoding payload: some ContiguousBytesSource, categories: CategoryTable = .common
+  ) throws(GeoError) {
+    let classifier = Classifier(categories: categories)
+    var versions = FeatureVersions()
+    var problems: [FeatureProblem] = []
+    do {
+      try JSONReader.read(payload) { reader in
+        try Self.readCollection(&reader) { index, reader in
+          do {
+            versions.add(try FeatureDecoder.read(&reader, classifier))
+          } catch let broken as BrokenFeature {
+            problems.append(FeatureProblem(index: index, reason: broken.reason))
+          }
+        }
+      }
+    } catch {
+      throw GeoError(.notATile, "The bytes are no tile of GeoJSON features. \(error)", underlying: error)
+    }
+    features = versions.features
+    self.problems = problems
+  }
+
+  private static func readCollection(
+    _ reader: inout JSONReader, _ feature: (Int, inout JSONReader) throws -> Void
+  ) throws {
+    var index = 0
+    var hasFeatures = false
+    try reader.object { name, reader in
+      switch name {
+      case "features":
+        hasFeatures = true
+        try reader.array { reader in
+          try feature(index, &reader)
+          index += 1
+        }
+      case "type":
+        let start = reader.offset
+        guard try reader.string() == "FeatureCollection" else {
+          throw JSONError(reason: "the type must be FeatureCollection", offset: start)
+        }
+      default: try reader.skip()
+      }
+    }
+    guard hasFeatures else { throw JSONError(reason: "'features' is missing", offset: reader.offset) }
+  }
+
+  /// The features of a layer, without those that have no name unless they are asked for.
+  public func features(in layer: MapFeature.Layer, includeUnnamed: Bool = false) -> [MapFeature] {
+    features.filter { $0.layer == layer && (includeUnnamed || $0.isNamed) }
+  }
+
+  /// The entrances of a building, whether it has a name or not.
+  public func entrances(ofBuilding id: Int64) -> Set<Int64> {
+    features.reduce(into: []) { found, feature in
+      if feature.building == id { found.formUnion(feature.entrances) }
+    }
+  }
+}
+
+/// A feature that was left out of its tile.
+public struct FeatureProblem: Sendable, Hashable, CustomStringConvertible {
+  /// Its place among the features of the document, from 0.
+  public var index: Int
+  /// What is wrong, as the tail of a sentence.
+  public var reason: String
+
+  public var description: String { "Feature \(index + 1) was left out: \(reason)." }
+}
+
+/// Keeps one of several versions of an element.
+private struct FeatureVersions {
+  private(set) var features: [MapFeature] = []
+  private var places: [Identity: Int] = [:]
+
+  /// The elements's id with its main key and kind of extent; of an intersection its roads and place.
+  private struct Identity: Hashable {
+    var ids: [Int64]
+    var type: String
+    var extent: Geometry.Extent
+    var place: Coordinate?
+  }
+
+  /// A later version takes the place of an earlier one.
+  mutating func add(_ feature: MapFeature) {
+    let isIntersection = feature.layer == .intersection
+    let identity = Identity(
+      ids: isIntersection ? feature.ids.sorted() : Array(feature.ids.prefix(1)), type: feature.type,
+      extent: feature.geometry.extent, place: isIntersection ? feature.center : nil)
+    if let place = places.updateValue(places[identity] ?? features.count, forKey: identity) {
+      features[place] = feature
+    } else {
+      features.append(feature)
+    }
+  }
+}
