@@ -57,7 +57,7 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
-      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CZlib", grdb, sqlite],
+      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CZlib", grdb, httpTypes],
       swiftSettings: strict),
     .target(
       name: "BothyHTTP",
@@ -113,7 +113,8 @@ let package = Package(
       name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],
       swiftSettings: strict),
     .testTarget(
-      name: "BothyGeoTests", dependencies: ["BothyStore", "BothyCache", "BothyGeo", "BothyTesting", "CZlib"],
+      name: "BothyGeoTests",
+      dependencies: ["BothyStore", "BothyCache", "BothyGeo", "BothyTesting", "CZlib", grdb, httpTypes],
       swiftSettings: strict),
     .testTarget(
       name: "BothyHTTPTests",

@@ -1,0 +1,108 @@
+public import BothyCache
+public import BothyStore
+import Foundation
+import HTTPTypes
+
+extension Tile {
+  /// The name of this tile of a source in the cache.
+  public func key(in source: SourceID) -> ResourceKey { ResourceKey(source, zoom: zoom, x: x, y: y) }
+}
+
+/// What came of moving tiles between an archive and a cache.
+public struct ArchiveTransferReport: Sendable, Hashable {
+  /// How many tiles were written.
+  public var written = 0
+  /// Which were not: too large for the store or without room there, or not in the cache.
+  public var left: [Tile] = []
+}
+
+extension TileArchive {
+  /// Puts all tiles of the archive into a store of a cache, as answers that came at `time`. Contents that the archive
+  /// packs with gzip are unpacked, as the cache keeps what was sent and not how.
+  ///
+  /// Costs the store's transactions, some 4 MB of tiles in each call. Throws what the archive or the store throws; what
+  /// was stored until then stays.
+  public func copy(
+    into store: some BlobStore, as source: SourceID, at time: Timestamp,
+    freshFor: Duration = .seconds(604_800)
+  ) async throws -> ArchiveTransferReport {
+    var fields: HTTPFields = [:]
+    if let type = MediaType.of(format: info.tileFormat) { fields[.contentType] = type }
+    let metadata = EntryMetadata(
+      status: 200, fields: fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
+      validatedAt: time.milliseconds,
+      freshness: FreshnessTerms(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule))
+    var report = ArchiveTransferReport()
+    var batch: [(key: ResourceKey, entry: CacheEntry)] = []
+    var (tiles, bytes): ([Tile], Int) = ([], 0)
+    func flush() throws {
+      let refused = try store.store(batch).refused
+      report.written += batch.count - refused.count
+      report.left += tiles.filter { refused[$0.key(in: source)] != nil }
+      batch.removeAll(keepingCapacity: true)
+      tiles.removeAll(keepingCapacity: true)
+      bytes = 0
+    }
+    try await forEachTile { tile, data in
+      try Task.checkCancellation()
+      let body = Gzip.isPacked(data) ? try unpacked(data, tile) : data
+      batch.append((tile.key(in: source), CacheEntry(metadata: metadata, body: body)))
+      tiles.append(tile)
+      bytes += body.count
+      if bytes > 4 << 20 || batch.count >= 1000 { try flush() }
+    }
+    try flush()
+    return report
+  }
+
+  func unpacked(_ data: Data, _ tile: Tile) throws(GeoError) -> Data {
+    do { return try Gzip.unpack(data, limit: 64 << 20) } catch {
+      throw GeoError(
+        .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)
+    }
+  }
+}
+
+extension MBTilesWriter {
+  /// Makes an MBTiles file of tiles that a cache has, fresh or stale. Vector tiles are packed with gzip, as the format
+  /// asks. On failure no file is left.
+  public static func export(
+    _ tiles: some Sequence<Tile>, of source: SourceID, from store: some BlobReader, to path: String,
+    _ info: TileArchiveInfo
+  ) throws -> ArchiveTransferReport {
+    let writer = try MBTilesWriter(path: path)
+    var report = ArchiveTransferReport()
+    do {
+      for tile in tiles {
+        guard let entry = try store.entry(tile.key(in: source)), !entry.body.isEmpty else {
+          report.left.append(tile)
+          continue
+        }
+        let isVector = info.tileFormat == "pbf" && !Gzip.isPacked(entry.body)
+        try writer.add(tile, isVector ? Gzip.pack(entry.body) : entry.body)
+        report.written += 1
+      }
+      try writer.finish(info)
+    } catch {
+      // The first failure is the one to tell of.
+      try? writer.cancel()
+      throw error
+    }
+    return report
+  }
+}
+
+/// The media types of tiles.
+enum MediaType {
+  static func of(format: String?) -> String? {
+    switch format {
+    case "png": "image/png"
+    case "jpg", "jpeg": "image/jpeg"
+    case "webp": "image/webp"
+    case "avif": "image/avif"
+    case "pbf", "mvt": "application/vnd.mapbox-vector-tile"
+    case "json", "geojson": "application/geo+json"
+    default: nil
+    }
+  }
+}

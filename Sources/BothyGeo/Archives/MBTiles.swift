@@ -1,0 +1,152 @@
+import BothyStore
+public import Foundation
+import GRDB
+
+/// An archive of tiles in a SQLite file (MBTiles 1.3), read only. Rows of the file count from the south.
+public final class MBTiles: TileArchive {
+  public let info: TileArchiveInfo
+  private let queue: DatabaseQueue
+  private let path: String
+
+  /// Opens a file. Throws `GeoError`: `.unavailable` when there is none, `.notAnArchive` for another kind of file,
+  /// `.damagedArchive` for one that SQLite can't read. The file is never written.
+  public init(path: String) throws(GeoError) {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
+    }
+    self.path = path
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      configuration.label = "bothy.mbtiles"
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      info = try queue.read(Self.info)
+    } catch { throw Self.failure(error, path) }
+  }
+
+  public func close() throws(GeoError) {
+    do { try queue.close() } catch { throw Self.failure(error, path) }
+  }
+
+  public func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
+
+  /// The bytes of a tile; nil where the archive has none. Blocks; one look-up. Throws `GeoError` `.damagedArchive` for a
+  /// row without bytes.
+  public func blockingData(of tile: Tile) throws(GeoError) -> Data? {
+    do {
+      return try queue.read { database in
+        let statement = try database.cachedStatement(
+          sql: "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?")
+        guard
+          let row = try Row.fetchOne(statement, arguments: [tile.zoom, tile.x, tile.southernRow])
+        else { return nil }
+        return try Self.bytes(row, of: "\(tile)", path)
+      }
+    } catch { throw Self.failure(error, path) }
+  }
+
+  public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
+
+  func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
+    try queue.inDatabase { database in
+      do {
+        let rows = try Row.fetchCursor(
+          database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")
+        while let row = try rows.next() {
+          let (tile, name) = try Self.tile(row, path)
+          let data = try Self.bytes(row, of: name, path)
+          do { try body(tile, data) } catch { throw BodyFailure(cause: error) }
+        }
+      } catch let failure as BodyFailure {
+        throw failure.cause
+      } catch { throw Self.failure(error, path) }
+    }
+  }
+
+  /// What the caller's closure threw, which is passed on as it is.
+  private struct BodyFailure: Error {
+    var cause: any Error
+  }
+
+  private static func tile(_ row: Row, _ path: String) throws(GeoError) -> (Tile, String) {
+    let numbers = (0..<3).map { Int64.fromDatabaseValue(row[$0]) }
+    let name = numbers.map { $0.map(String.init) ?? "NULL" }.joined(separator: "/")
+    guard let zoom = numbers[0], let column = numbers[1], let southern = numbers[2],
+      let tile = try? Tile(
+        x: Int(clamping: column), southernRow: Int(clamping: southern), zoom: Int(clamping: zoom))
+    else {  // Numbers of no tile are told of here.
+      throw GeoError(
+        .damagedArchive, "\(path) has a row \(name) that is no tile. Get the archive again, or make it anew.")
+    }
+    return (tile, "\(tile)")
+  }
+
+  private static func bytes(_ row: Row, of name: String, _ path: String) throws(GeoError) -> Data {
+    switch (row["tile_data"] as DatabaseValue).storage {
+    case .blob(let data): return data
+    case .string(let text): return Data(text.utf8)
+    default:
+      throw GeoError(
+        .damagedArchive, "The tile \(name) of \(path) has no data. Get the archive again, or make it anew.")
+    }
+  }
+
+  static func failure(_ error: any Error, _ path: String) -> GeoError {
+    if let known = error as? GeoError { return known }
+    guard let failure = error as? DatabaseError else {
+      return GeoError(.unavailable, "\(path) can't be read: \(error)", underlying: error)
+    }
+    let reason = failure.message ?? failure.resultCode.description
+    switch failure.resultCode {
+    case .SQLITE_CORRUPT:
+      return GeoError(
+        .damagedArchive, "\(path) is damaged: \(reason). Get the archive again.", underlying: failure)
+    case .SQLITE_NOTADB, .SQLITE_ERROR:
+      return GeoError(
+        .notAnArchive, "\(path) is no MBTiles: \(reason). The file was left as it is.", underlying: failure)
+    default:
+      return GeoError(.unavailable, "\(path) can't be used: \(reason).", underlying: failure)
+    }
+  }
+}
+
+extension MBTiles {
+  /// The metadata, and from the tiles what it does not say.
+  private static func info(_ database: Database) throws -> TileArchiveInfo {
+    var metadata: [String: String] = [:]
+    if try database.tableExists("metadata") {
+      for row in try Row.fetchAll(database, sql: "SELECT name, value FROM metadata") {
+        guard let name = String.fromDatabaseValue(row[0]) else { continue }
+        metadata[name] =
+          (row[1] as DatabaseValue).isNull ? "" : "\((row[1] as DatabaseValue).storage.value ?? "")"
+      }
+    }
+    let numbers = try Row.fetchOne(
+      database, sql: "SELECT min(zoom_level), max(zoom_level), count(*) FROM tiles")
+    var zooms: ZoomRange?
+    if let lowest = numbers.flatMap({ Int.fromDatabaseValue($0[0]) }),
+      let highest = numbers.flatMap({ Int.fromDatabaseValue($0[1]) })
+    {
+      zooms = try? ZoomRange(lowest, highest)  // Zooms that no tile has: told of when tiles are read.
+    }
+    return TileArchiveInfo(
+      container: .mbtiles, name: metadata["name"], attribution: metadata["attribution"],
+      tileFormat: metadata["format"], tileCompression: metadata["format"] == "pbf" ? .gzip : .none,
+      zooms: zooms, bounds: bounds(metadata["bounds"]),
+      tileCount: numbers.flatMap { Int.fromDatabaseValue($0[2]) },
+      contentCount: try database.tableExists("images")
+        ? Int.fetchOne(database, sql: "SELECT count(*) FROM images") : nil,
+      metadata: metadata)
+  }
+
+  /// `west,south,east,north`; the whole map for anything else.
+  private static func bounds(_ text: String?) -> GeoBox {
+    let edges = (text ?? "").split(separator: ",").map { Double($0.trimmingCharacters(in: .whitespaces)) }
+    guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2],
+      let north = edges[3],
+      // Else the whole map.
+      let box = try? GeoBox(west: west, south: south, east: east, north: north).checked()
+    else { return TileArchiveInfo.wholeMap }
+    return box
+  }
+}

@@ -1,0 +1,142 @@
+import BothyCache
+import BothyStore
+public import Foundation
+import GRDB
+import Synchronization
+
+/// Makes an MBTiles file in which equal contents are stored once: `images` has the contents, `map` the tiles, and the view
+/// `tiles` joins them.
+///
+/// The file has its name only once it is finished. Calls may come from any thread and block.
+public final class MBTilesWriter: Sendable {
+  private let path: String
+  private let queue: DatabaseQueue
+  private let state = Mutex(State())
+
+  private struct State {
+    var waiting: [(tile: Tile, data: Data)] = []
+    var waitingBytes = 0
+    /// Where contents with a hash are; their bytes decide whether they are equal.
+    var images: [UInt64: [Int64]] = [:]
+  }
+
+  /// Begins a file. Throws `GeoError` `.unavailable` when there is one of this name, or it can't be made.
+  public init(path: String) throws(GeoError) {
+    guard !FileManager.default.fileExists(atPath: path) else {
+      throw GeoError(
+        .unavailable, "There is a file at \(path) already. Choose another path, or remove it first.")
+    }
+    self.path = path
+    do {
+      // Absent: nothing was left behind.
+      try? FileManager.default.removeItem(atPath: path + ".partial")
+      queue = try DatabaseQueue(path: path + ".partial")
+      try queue.write { database in try database.execute(sql: Self.schema) }
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  private static let schema = """
+    PRAGMA application_id = 0x4d504258;
+    CREATE TABLE metadata (name TEXT PRIMARY KEY, value TEXT);
+    CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id INTEGER,
+      PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID;
+    CREATE TABLE images (tile_id INTEGER PRIMARY KEY, tile_data BLOB NOT NULL);
+    CREATE VIEW tiles AS SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column,
+      map.tile_row AS tile_row, images.tile_data AS tile_data
+      FROM map JOIN images ON images.tile_id = map.tile_id;
+    """
+
+  /// Adds a tile, in place of what it held before. Every few megabytes cost a transaction.
+  public func add(_ tile: Tile, _ data: Data) throws(GeoError) {
+    try state.withLock { state throws(GeoError) in
+      state.waiting.append((tile, data))
+      state.waitingBytes += data.count
+      if state.waitingBytes > 4 << 20 || state.waiting.count >= 4096 { try flush(&state) }
+    }
+  }
+
+  /// Writes what is left and what the archive says of itself, and gives the file its name. Zooms come from the tiles.
+  public func finish(_ info: TileArchiveInfo) throws(GeoError) {
+    try state.withLock { state throws(GeoError) in try flush(&state) }
+    do {
+      try queue.write { database in
+        var metadata = info.metadata
+        metadata["name"] = info.name ?? metadata["name"] ?? "tiles"
+        metadata["attribution"] = info.attribution
+        metadata["format"] = info.tileFormat
+        metadata["bounds"] = [info.bounds.west, info.bounds.south, info.bounds.east, info.bounds.north]
+          .map { "\($0)" }.joined(separator: ",")
+        let zooms = try Row.fetchOne(database, sql: "SELECT min(zoom_level), max(zoom_level) FROM map")
+        metadata["minzoom"] = zooms.flatMap { Int.fromDatabaseValue($0[0]) }.map(String.init)
+        metadata["maxzoom"] = zooms.flatMap { Int.fromDatabaseValue($0[1]) }.map(String.init)
+        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
+          try database.execute(
+            sql: "INSERT OR REPLACE INTO metadata VALUES (?, ?)", arguments: [name, value])
+        }
+      }
+      try queue.close()
+      try FileManager.default.moveItem(atPath: path + ".partial", toPath: path)
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  /// Removes the unfinished file.
+  public func cancel() throws(GeoError) {
+    do {
+      try queue.close()
+      try FileManager.default.removeItem(atPath: path + ".partial")
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  private func flush(_ state: inout State) throws(GeoError) {
+    let waiting = state.waiting
+    var images = state.images
+    do {
+      try queue.write { database in
+        for (tile, data) in waiting {
+          let image = try Self.image(data, &images, database)
+          try database.cachedStatement(sql: "INSERT OR REPLACE INTO map VALUES (?, ?, ?, ?)").execute(
+            arguments: [tile.zoom, tile.x, tile.southernRow, image])
+        }
+      }
+    } catch { throw MBTiles.failure(error, path) }
+    state.images = images
+    state.waiting.removeAll(keepingCapacity: true)
+    state.waitingBytes = 0
+  }
+
+  /// The content's number: that of equal bytes, or a new one.
+  private static func image(
+    _ data: Data, _ images: inout [UInt64: [Int64]], _ database: Database
+  ) throws -> Int64 {
+    let hash = data.withUnsafeBytes { XXH64.hash($0) }
+    for known in images[hash] ?? [] {
+      let stored = try Data.fetchOne(
+        database.cachedStatement(sql: "SELECT tile_data FROM images WHERE tile_id = ?"), arguments: [known])
+      if stored == data { return known }
+    }
+    try database.cachedStatement(sql: "INSERT INTO images (tile_data) VALUES (?)").execute(arguments: [data])
+    images[hash, default: []].append(database.lastInsertedRowID)
+    return database.lastInsertedRowID
+  }
+}
+
+extension MBTilesWriter {
+  /// Copies an archive into a new MBTiles file and returns how many tiles it has. On failure no file is left.
+  public static func copy(_ archive: any TileArchive, to path: String) async throws -> Int {
+    let writer = try MBTilesWriter(path: path)
+    var count = 0
+    do {
+      try await archive.forEachTile { tile, data in
+        try Task.checkCancellation()
+        try writer.add(tile, data)
+        count += 1
+      }
+      try writer.finish(archive.info)
+    } catch {
+      // The first failure is the one to tell of.
+      try? writer.cancel()
+      throw error
+    }
+    return count
+  }
+}

@@ -1,0 +1,172 @@
+import BothyStore
+public import Foundation
+import Synchronization
+
+/// An archive of tiles for reading by parts (PMTiles, version 3), from a file or over HTTP.
+///
+/// Opening reads 16 KB, and the metadata if that lies elsewhere. A tile costs one read, and up to three more for
+/// directories that are not known yet; the last 64 of these are kept. An archive that is replaced is told by the
+/// source's validator: its header is read anew and the tile asked for once more.
+public final class PMTiles: TileArchive {
+  private let source: any ByteRangeSource
+  private let state: Mutex<State>
+
+  private struct State {
+    var opened: Opened
+    var directories: [Range<UInt64>: PMTilesDirectory] = [:]
+    /// The order in which directories were read.
+    var order: [Range<UInt64>] = []
+  }
+
+  /// What is known of one version of the archive.
+  private struct Opened: Sendable {
+    var header: PMTilesHeader
+    var root: PMTilesDirectory
+    var info: TileArchiveInfo
+    var validator: String?
+  }
+
+  private static let directoryLimit = 16 << 20
+  private static let keptDirectories = 64
+  private static let depthLimit = 4
+
+  /// Throws `GeoError`: `.notAnArchive` for other bytes or another version, `.damagedArchive`, `.unavailable`.
+  public init(_ source: any ByteRangeSource) async throws {
+    self.source = source
+    state = Mutex(State(opened: try await Self.open(source)))
+  }
+
+  public var info: TileArchiveInfo { state.withLock { $0.opened.info } }
+
+  public func data(of tile: Tile) async throws -> Data? {
+    do { return try await find(tile) } catch let error as GeoError where error.code == .changedArchive {
+      let opened = try await Self.open(source)
+      state.withLock { $0 = State(opened: opened) }
+      return try await find(tile)
+    }
+  }
+
+  /// Each content is read once for all tiles in a row that share it.
+  public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
+    let opened = state.withLock { $0.opened }
+    try await visit(opened.root, opened, depth: 0, body)
+  }
+
+  private func find(_ tile: Tile) async throws -> Data? {
+    let opened = state.withLock { $0.opened }
+    let id = tile.hilbertID
+    var directory = opened.root
+    for _ in 0..<Self.depthLimit {
+      guard let entry = directory.entry(id) else { return nil }
+      if entry.run > 0 { return try await content(entry, opened) }
+      directory = try await self.directory(entry, opened)
+    }
+    throw PMTilesDirectory.damaged
+  }
+
+  private func visit(
+    _ directory: PMTilesDirectory, _ opened: Opened, depth: Int, _ body: (Tile, Data) throws -> Void
+  ) async throws {
+    guard depth < Self.depthLimit else { throw PMTilesDirectory.damaged }
+    for entry in directory.entries {
+      if entry.run == 0 {
+        try await visit(self.directory(entry, opened), opened, depth: depth + 1, body)
+        continue
+      }
+      guard entry.run <= Tile.firstID(Tile.zooms.upperBound + 1) else { throw PMTilesDirectory.damaged }
+      let data = try await content(entry, opened)
+      for step in 0..<entry.run {
+        // The one reason is an id that no tile has.
+        guard let tile = try? Tile(hilbertID: entry.id &+ step) else { throw PMTilesDirectory.damaged }
+        try body(tile, data)
+      }
+    }
+  }
+
+  private func content(_ entry: PMTilesDirectory.Entry, _ opened: Opened) async throws -> Data {
+    try await Self.read(Self.part(entry, of: opened.header.tileData), source, opened.validator)
+  }
+
+  private func directory(
+    _ entry: PMTilesDirectory.Entry, _ opened: Opened
+  ) async throws -> PMTilesDirectory {
+    let range = try Self.part(entry, of: opened.header.leafDirectories)
+    if let known = state.withLock({ $0.directories[range] }) { return known }
+    let packed = try await Self.read(range, source, opened.validator)
+    let directory = try PMTilesDirectory(Self.unpack(packed, opened.header))
+    state.withLock { state in
+      guard state.opened.validator == opened.validator else { return }
+      if state.directories.updateValue(directory, forKey: range) == nil { state.order.append(range) }
+      if state.order.count > Self.keptDirectories { state.directories[state.order.removeFirst()] = nil }
+    }
+    return directory
+  }
+}
+
+extension PMTiles {
+  private static func open(_ source: any ByteRangeSource) async throws -> Opened {
+    // The header and the root directory lie in the first 16 KB (section 2).
+    let head = try await source.bytes(0..<16_384, expecting: nil)
+    let header = try PMTilesHeader(head.data)
+    let root = try await slice(header.rootDirectory, head, source)
+    let metadata = try await slice(header.metadata, head, source)
+    return Opened(
+      header: header, root: try PMTilesDirectory(unpack(root, header)),
+      info: info(header, metadata.isEmpty ? Data() : try unpack(metadata, header)), validator: head.validator)
+  }
+
+  private static func slice(
+    _ range: Range<UInt64>, _ head: ByteRange, _ source: any ByteRangeSource
+  ) async throws -> Data {
+    guard range.upperBound <= UInt64(head.data.count) else {
+      return try await read(range, source, head.validator)
+    }
+    return head.data.dropFirst(Int(range.lowerBound)).prefix(range.count)
+  }
+
+  /// All bytes of a range. Throws `GeoError` `.damagedArchive` when the archive ends before.
+  private static func read(
+    _ range: Range<UInt64>, _ source: any ByteRangeSource, _ validator: String?
+  ) async throws -> Data {
+    guard range.upperBound - range.lowerBound <= 1 << 30 else { throw PMTilesDirectory.damaged }
+    let data = try await source.bytes(range, expecting: validator).data
+    guard data.count == range.count else {
+      throw GeoError(
+        .damagedArchive, "The PMTiles archive ends before byte \(range.upperBound). Get it again.")
+    }
+    return data
+  }
+
+  private static func part(
+    _ entry: PMTilesDirectory.Entry, of whole: Range<UInt64>
+  ) throws(GeoError) -> Range<UInt64> {
+    let room = whole.upperBound - whole.lowerBound
+    guard entry.offset <= room, entry.length <= room - entry.offset else { throw PMTilesDirectory.damaged }
+    let start = whole.lowerBound + entry.offset
+    return start..<start + entry.length
+  }
+
+  private static func unpack(_ data: Data, _ header: PMTilesHeader) throws(GeoError) -> Data {
+    switch header.internalCompression {
+    case .none: return data
+    case .gzip:
+      do { return try Gzip.unpack(data, limit: directoryLimit) } catch { throw PMTilesDirectory.damaged }
+    case .brotli, .zstd, .unknown:
+      throw GeoError(
+        .notAnArchive,
+        "The directories of the PMTiles archive are packed with \(header.internalCompression); gzip is read. Pack it "
+          + "anew with `pmtiles convert`.")
+    }
+  }
+
+  private static func info(_ header: PMTilesHeader, _ json: Data) -> TileArchiveInfo {
+    // Metadata that can't be read says nothing.
+    let members = (try? JSONValue(parsing: json))?.objectValue ?? [:]
+    let texts = members.mapValues { $0.stringValue ?? $0.canonicalText }
+    return TileArchiveInfo(
+      container: .pmtiles, name: texts["name"], attribution: texts["attribution"],
+      tileFormat: header.tileFormat, tileCompression: header.tileCompression, zooms: header.zooms,
+      bounds: header.bounds, tileCount: Int(clamping: header.addressedTiles),
+      contentCount: Int(clamping: header.contents), metadata: texts)
+  }
+}

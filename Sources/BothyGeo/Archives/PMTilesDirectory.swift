@@ -1,0 +1,81 @@
+import Foundation
+
+/// A list of where tiles are, by their ids (specification, version 3, section 4).
+struct PMTilesDirectory: Sendable {
+  struct Entry: Hashable, Sendable {
+    var id: UInt64
+    var offset: UInt64
+    var length: UInt64
+    /// How many ids in a row have these bytes; 0 for a directory of its own.
+    var run: UInt64
+  }
+
+  private(set) var entries: [Entry] = []
+
+  /// Reads an unpacked directory. Throws `GeoError` `.damagedArchive`.
+  init(_ data: Data) throws(GeoError) {
+    var reader = VarintReader(bytes: [UInt8](data))
+    let count = try reader.next()
+    // Each entry takes four bytes at least.
+    guard count <= UInt64(data.count / 4 + 1) else { throw Self.damaged }
+    entries.reserveCapacity(Int(count))
+    var id: UInt64 = 0
+    for _ in 0..<count {
+      id = try Self.sum(id, reader.next())
+      entries.append(Entry(id: id, offset: 0, length: 0, run: 0))
+    }
+    for place in entries.indices { entries[place].run = try reader.next() }
+    for place in entries.indices { entries[place].length = try reader.next() }
+    for place in entries.indices {
+      let value = try reader.next()
+      if value > 0 {
+        entries[place].offset = value - 1
+      } else if place > 0 {
+        let before = entries[place - 1]
+        entries[place].offset = try Self.sum(before.offset, before.length)
+      } else {
+        throw Self.damaged
+      }
+    }
+  }
+
+  /// The entry that covers an id: a tile's, or that of a directory where it may be. By halves.
+  func entry(_ id: UInt64) -> Entry? {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].id <= id { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0 else { return nil }
+    let entry = entries[low - 1]
+    return entry.run == 0 || id - entry.id < entry.run ? entry : nil
+  }
+
+  private static func sum(_ first: UInt64, _ second: UInt64) throws(GeoError) -> UInt64 {
+    let (sum, overflow) = first.addingReportingOverflow(second)
+    guard !overflow else { throw damaged }
+    return sum
+  }
+
+  static let damaged = GeoError(
+    .damagedArchive, "A directory of the PMTiles archive can't be read. Get the archive again.")
+}
+
+/// Numbers of seven bits a byte, the lowest first.
+private struct VarintReader {
+  let bytes: [UInt8]
+  var position = 0
+
+  mutating func next() throws(GeoError) -> UInt64 {
+    var value: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 70, by: 7) {
+      guard position < bytes.count else { break }
+      let byte = bytes[position]
+      position += 1
+      guard shift < 63 || byte <= 1 else { break }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte & 0x80 == 0 { return value }
+    }
+    throw PMTilesDirectory.damaged
+  }
+}

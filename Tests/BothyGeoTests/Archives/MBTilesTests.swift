@@ -1,0 +1,150 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import Foundation
+import GRDB
+import Testing
+
+@Suite("MBTiles")
+struct MBTilesTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func make(_ name: String, _ sql: String) throws -> String {
+    let queue = try DatabaseQueue(path: scratch.file(name))
+    try queue.write { try $0.execute(sql: sql) }
+    try queue.close()
+    return scratch.file(name)
+  }
+
+  private static let plain =
+    "CREATE TABLE tiles (zoom_level INT, tile_column INT, tile_row INT, tile_data BLOB);"
+
+  /// Promises: R-38
+  @Test("Rows count from the south; zooms come from the tiles, bounds from the metadata")
+  func reading() async throws {
+    let path = try make(
+      "plain",
+      Self.plain + """
+        CREATE TABLE metadata (name TEXT, value TEXT);
+        INSERT INTO metadata VALUES ('name', 'Hills'), ('bounds', '-10, -20.5,30,40'), ('maxzoom', '9'),
+          ('attribution', '© me'), ('format', 'png');
+        INSERT INTO tiles VALUES (2, 1, 3, x'01'), (2, 1, 0, x'02'), (5, 31, 31, x'03');
+        """)
+    let archive = try MBTiles(path: path)
+    #expect(try await archive.data(of: Tile(x: 1, y: 0, zoom: 2)) == Data([1]))
+    #expect(try await archive.data(of: Tile(x: 1, y: 3, zoom: 2)) == Data([2]))
+    #expect(try await archive.data(of: Tile(x: 31, y: 0, zoom: 5)) == Data([3]))
+    #expect(try await archive.data(of: Tile(x: 1, y: 1, zoom: 2)) == nil)
+    #expect(try archive.info.zooms == ZoomRange(2, 5))
+    #expect(archive.info.name == "Hills")
+    #expect(archive.info.bounds == GeoBox(west: -10, south: -20.5, east: 30, north: 40))
+    #expect(
+      archive.info.attribution == "© me" && archive.info.tileFormat == "png" && archive.info.tileCount == 3)
+    var seen: [String] = []
+    try await archive.forEachTile { tile, data in seen.append("\(tile) \(data.count)") }
+    #expect(seen.sorted() == ["2/1/0 1", "2/1/3 1", "5/31/0 1"])
+  }
+
+  /// Promises: R-38
+  @Test("An archive that says nothing of itself is of the whole map")
+  func silent() throws {
+    let archive = try MBTiles(path: make("silent", Self.plain))
+    #expect(archive.info.zooms == nil && archive.info.tileCount == 0)
+    #expect(archive.info.bounds == GeoBox(west: -180, south: -85, east: 180, north: 85))
+  }
+
+  @Test("Tiles without data, rows of no tile and files that are none are told of by kind")
+  func damaged() async throws {
+    let holes = try MBTiles(
+      path: make("holes", Self.plain + "INSERT INTO tiles VALUES (1, 0, 0, NULL), (1, 1, 0, x'01');"))
+    #expect(try await holes.data(of: Tile(x: 1, y: 1, zoom: 1)) == Data([1]))
+    let noData = await #expect(throws: GeoError.self) { try await holes.data(of: Tile(x: 0, y: 1, zoom: 1)) }
+    #expect(noData?.code == .damagedArchive && noData?.message.contains("1/0/1") == true)
+    let stopped = await #expect(throws: GeoError.self) { try await holes.forEachTile { _, _ in } }
+    #expect(stopped?.code == .damagedArchive)
+    let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))
+    let noTile = await #expect(throws: GeoError.self) { try await odd.forEachTile { _, _ in } }
+    #expect(noTile?.code == .damagedArchive && noTile?.message.contains("1/0/9") == true)
+    let other = #expect(throws: GeoError.self) { try MBTiles(path: make("other", "CREATE TABLE t (x)")) }
+    #expect(other?.code == .notAnArchive)
+    try Data("hello, this is a text that is no database".utf8).write(
+      to: URL(fileURLWithPath: scratch.file("text")))
+    let text = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("text")) }
+    #expect(text?.code == .notAnArchive)
+    let missing = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("missing")) }
+    #expect(missing?.code == .unavailable)
+    let path = try make("broken", Self.plain + "INSERT INTO tiles VALUES (1, 0, 0, randomblob(100000));")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    for place in 4096..<bytes.count { bytes[place] = 0xA5 }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let broken = #expect(throws: GeoError.self) { try MBTiles(path: path) }
+    #expect(broken?.code == .damagedArchive)
+  }
+
+  @Test("A written archive is read back whole, equal contents are stored once, and the name comes last")
+  func writing() async throws {
+    let path = scratch.file("out.mbtiles")
+    let writer = try MBTilesWriter(path: path)
+    let sea = Data(repeating: 7, count: 1000)
+    var expected: [Tile: Data] = [:]
+    for id in UInt64(0)..<341 {
+      let tile = try Tile(hilbertID: id)
+      expected[tile] = id % 3 == 0 ? Data("tile \(id)".utf8) : sea
+    }
+    for (tile, data) in expected { try writer.add(tile, data) }
+    let first = try Tile(x: 0, y: 0, zoom: 0)
+    expected[first] = Data("again".utf8)
+    try writer.add(first, Data("again".utf8))
+    #expect(!FileManager.default.fileExists(atPath: path))
+    try writer.finish(
+      TileArchiveInfo(
+        container: .mbtiles, name: "Sea", tileFormat: "png", bounds: .world, metadata: ["a": "b"]))
+    let archive = try MBTiles(path: path)
+    var found: [Tile: Data] = [:]
+    try await archive.forEachTile { found[$0] = $1 }
+    #expect(found == expected)
+    for (tile, data) in expected { #expect(try await archive.data(of: tile) == data) }
+    #expect(try archive.info.zooms == ZoomRange(0, 4))
+    #expect(archive.info.tileCount == 341)
+    // 114 contents of their own, the sea, and the one that was replaced.
+    #expect(
+      archive.info.contentCount == 116 && archive.info.metadata["a"] == "b" && archive.info.name == "Sea")
+    let taken = #expect(throws: GeoError.self) { try MBTilesWriter(path: path) }
+    #expect(taken?.code == .unavailable)
+    let half = try MBTilesWriter(path: scratch.file("half"))
+    try half.add(first, sea)
+    try half.cancel()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["out.mbtiles"])
+  }
+
+  @Test("Copying an archive that turns out to be damaged leaves no file")
+  func failedCopy() async throws {
+    let holes = try MBTiles(path: make("holes", Self.plain + "INSERT INTO tiles VALUES (1, 0, 0, NULL);"))
+    await #expect(throws: GeoError.self) { try await MBTilesWriter.copy(holes, to: scratch.file("copy")) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["holes"])
+  }
+
+  @Test("Real archives are read, deduplicated by a copy, and the damaged ones refused")
+  func fixtures() async throws {
+    guard let folder = Fixtures.folder else { return print("BOTHY_FIXTURES is not set: no real archives.") }
+    for name in ["plain_1", "unindexed"] {
+      let archive = try MBTiles(path: "\(folder)/mbtiles/\(name).mbtiles")
+      #expect(archive.info.tileCount == 285 && archive.info.contentCount == 207)
+      #expect(try archive.info.zooms == ZoomRange(0, 4))
+      #expect(try await MBTilesWriter.copy(archive, to: scratch.file(name)) == 285)
+      #expect(try MBTiles(path: scratch.file(name)).info.contentCount == 207)
+    }
+    let fourth = try MBTiles(path: "\(folder)/mbtiles/plain_4.mbtiles")
+    #expect(try await MBTilesWriter.copy(fourth, to: scratch.file("4")) == 269)
+    #expect(
+      try await MBTilesWriter.copy(
+        MBTiles(path: "\(folder)/mbtiles/some-empty-tiles.mbtiles"), to: scratch.file("e")) == 11)
+    let corrupt = #expect(throws: GeoError.self) { try MBTiles(path: "\(folder)/mbtiles/corrupt.mbtiles") }
+    #expect(corrupt?.code == .damagedArchive)
+    let holes = try MBTiles(path: "\(folder)/mbtiles/corrupt_null_tile.mbtiles")
+    let hole = await #expect(throws: GeoError.self) { try await holes.forEachTile { _, _ in } }
+    #expect(hole?.code == .damagedArchive)
+  }
+}
