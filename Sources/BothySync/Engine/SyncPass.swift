@@ -73,7 +73,7 @@ struct SyncPass: Sendable {
 
   private func exchanges(_ request: Request) async -> SyncReport {
     var report = SyncReport()
-    let pulls = request.scope == .push ? [] : request.pulls ?? followed.current
+    var pulls = request.scope == .push ? [] : request.pulls ?? followed.current
     var open = pulls
     var fruitless = 0
     var uploads = BlobUploads(self)
@@ -94,7 +94,7 @@ struct SyncPass: Sendable {
           report.skipped = .signedOut
           return report
         }
-        let step = try await exchange(request, pulls, due: due, &open, &report)
+        let step = try await exchange(request, &pulls, due: due, &open, &report)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
         // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
@@ -127,7 +127,7 @@ struct SyncPass: Sendable {
   }
 
   private func exchange(
-    _ request: Request, _ pulls: [PullScope], due: Int64, _ open: inout [PullScope],
+    _ request: Request, _ pulls: inout [PullScope], due: Int64, _ open: inout [PullScope],
     _ report: inout SyncReport
   ) async throws -> Step {
     let plan = try await plan(request, pulls, due: due, open)
@@ -149,6 +149,10 @@ struct SyncPass: Sendable {
     report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
     open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
+    if applied.waitsForPages && pulls.isEmpty {
+      pulls = followed.current
+      open = pulls
+    }
     // What is in doubt is known only after a push.
     if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
@@ -204,6 +208,7 @@ struct SyncPass: Sendable {
       if request.scope != .pull && !isBeginning {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
+          holdsGroups: isFilling,
           sendsTimes: configuration.sendsLocalTimes,
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
@@ -216,7 +221,7 @@ struct SyncPass: Sendable {
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction),
           principal: owner?.principal),
-        batch: batch, holdsBack: isBeginning && request.scope != .pull,
+        batch: batch, holdsBack: isBeginning && request.scope != .pull || batch.holdsGroups,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }))
     }
   }
@@ -239,6 +244,8 @@ struct SyncPass: Sendable {
     var upToDate: [PullScope] = []
     /// Scopes whose last page has come and is not shown yet.
     var putOff: [PullScope] = []
+    /// Whether conflicts can be decided only with what a pull brings.
+    var waitsForPages = false
   }
 
   /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
@@ -258,7 +265,9 @@ struct SyncPass: Sendable {
       var pages = response.pages
       var isShown = !pages.contains(where: \.more)
       for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
+      if isShown && !pages.isEmpty { try settlement.settleUndecided() }
       var applied = Applied(report: settlement.report)
+      applied.waitsForPages = !settlement.undecided.isEmpty
       transaction.source = .remote
       try SecretWork.sweep(in: transaction)
       var pull = try PullApplication(transaction, now: now)

@@ -57,7 +57,7 @@ struct Conflicts: Sendable {
     if context.operation == .update, let client = context.client, client == context.base,
       context.container == context.baseContainer
     {
-      return .success(context.isTogether ? .client : .server)
+      return .success(.server)
     }
     // Both deleted it, or both made the same of it: there is nothing to ask about. Of what was changed together
     // with others the same may have been made for another reason.

@@ -40,7 +40,7 @@ extension Outbox {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        container, share) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?)
+        container, share) VALUES (?, ?, ?, \(newRevision), ?, 0, 0, 0, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)

@@ -13,7 +13,7 @@ extension Outbox {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
-      VALUES (?, ?, ?, 1, ?, 0, 0, 0)
+      VALUES (?, ?, ?, \(newRevision), ?, 0, 0, 0)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)

@@ -8,13 +8,17 @@ struct Outbox: ChangeRecorder {
 
   var tables: [String] { OutboxTables.all }
 
+  /// SQL of an entry's first revision. Below 2^52 and random, so that what was decided about an entry is never taken for
+  /// a decision about another that came after it for the same record.
+  static let newRevision = "(random() & 4503599627370495)"
+
   func record(_ changes: [Change], in transaction: WriteTransaction) throws {
     let now = clock.reading()
     let insert = try PreparedStatement(
       """
       INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, edited_unsure,
         together)
-      VALUES (?1, ?3, 0, 1, ?2, 0, 0, 0, ?4, ?5)
+      VALUES (?1, ?3, 0, \(Self.newRevision), ?2, 0, 0, 0, ?4, ?5)
       """, in: transaction.database)
     insert.bind(now.time, at: 2)
     insert.bind(now.isReliable ? 0 : 1, at: 4)
@@ -110,7 +114,7 @@ struct Outbox: ChangeRecorder {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure, together) VALUES (?, ?, ?, 1, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?)
+        last, container, edited_unsure, together) VALUES (?, ?, ?, \(Self.newRevision), ?, 0, 0, 0, ?, ?, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)

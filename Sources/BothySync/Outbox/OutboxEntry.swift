@@ -4,7 +4,8 @@ public import BothyStore
 public struct OutboxEntry: Sendable, Hashable {
   public var record: RecordID
   public var kind: Operation.Kind
-  /// Rises with each local change; an acknowledgement clears the entry only at the revision that was sent.
+  /// Rises with each local change, from a random number on; an acknowledgement clears the entry only at the revision that
+  /// was sent.
   public var revision: Int64
   /// When the last local change was made, in server-corrected milliseconds.
   public var edited: Int64

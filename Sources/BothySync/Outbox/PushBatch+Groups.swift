@@ -18,6 +18,10 @@ extension PushBatchBuilder {
   mutating func add(group: String) throws {
     guard groups.insert(group).inserted else { return }
     let members = try Outbox.members(of: group, in: transaction)
+    if holdsGroups, let first = members.first {
+      batch.holdsGroups = true
+      return wait(Set(members.map(\.record)), for: first.record)
+    }
     if let obstacle = members.first(where: { !isReady($0) }) { return block(members, by: obstacle.record) }
     let records = Set(members.map(\.record))
     for record in records { visited[record] = .open }
@@ -78,7 +82,7 @@ extension PushBatchBuilder {
     for (operation, revision) in found { addInDoubt(operation, revision: revision) }
   }
 
-  /// All of a group waits for the blobs of one of its records.
+  /// All of a group waits, for the blobs of one of its records or for pages that are missing.
   private mutating func wait(_ records: Set<RecordID>, for record: RecordID) {
     for member in records { visited[member] = .blocked(by: record) }
   }

@@ -16,7 +16,8 @@ struct PushBatch: Sendable {
   var blocked: [(record: RecordID, by: RecordID)] = []
   /// Blobs that the server is to have before the entries that name them are sent.
   var blobs: [BlobNeed] = []
-
+  /// Whether together-writes were left for a request after the pages that are missing.
+  var holdsGroups = false
   /// Entries that were dropped because their record is not here.
   var repaired = 0
 
@@ -48,6 +49,8 @@ struct PushBatchBuilder {
   let now: Int64
   /// Types whose changes are not sent now, nor what refers to records of theirs that are not on the server.
   let heldTypes: Set<String>
+  /// Whether together-writes are not sent now: pages are staged, and a conflict could be decided only when they are shown.
+  let holdsGroups: Bool
   let sendsTimes: Bool
   let makeID: () -> String
 
@@ -71,13 +74,14 @@ struct PushBatchBuilder {
 
   init(
     _ transaction: WriteTransaction, limit: Int, now: Int64, heldTypes: Set<String> = [],
-    sendsTimes: Bool = true,
+    holdsGroups: Bool = false, sendsTimes: Bool = true,
     makeID: @escaping () -> String
   ) {
     self.transaction = transaction
     self.limit = limit
     self.now = now
     self.heldTypes = heldTypes
+    self.holdsGroups = holdsGroups
     self.sendsTimes = sendsTimes
     self.makeID = makeID
   }

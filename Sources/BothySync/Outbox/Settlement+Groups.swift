@@ -3,7 +3,8 @@ import BothyStore
 /// What the server answered to a together-write: all of it was applied, or none. Then all of it is sent again,
 /// all of it waits, or all of it gives way to what the server has.
 extension Settlement {
-  private struct Member {
+  /// One operation of a together-write, and what the server said to it.
+  struct Member {
     var item: PushBatch.Item
     var verdict: Outcome.Verdict
     var entry: OutboxEntry
@@ -35,7 +36,49 @@ extension Settlement {
       return (member.entry, rejection)
     }
     if !refused.isEmpty { return try refuse(refused, members.map(\.entry), isAsSent: isAsSent) }
-    if isAsSent { try decide(members) }
+    guard isAsSent else { return }
+    // Where the policy failed nothing is shown, so there is nothing to wait for.
+    let isDecided = members.allSatisfy { member in
+      if case .failure? = decisions[member.item.operation.id]?.result { false } else { true }
+    }
+    if try isDecided && members.contains(where: { try isPulled($0.entry) }) {
+      putOff(members)
+    } else {
+      try decide(members)
+    }
+  }
+
+  /// What the server has now may belong to something else that was changed together: the conflict is decided in the
+  /// step that shows the pages which bring all of it, as they are settled with `settleConflicts`.
+  private mutating func putOff(_ members: [Member]) {
+    for member in members {
+      guard case .conflict(let current?) = member.verdict,
+        let decision = decisions[member.item.operation.id]
+      else { continue }
+      pullDecisions[member.entry.record] = PullDecision(version: current.version, decision: decision)
+    }
+    undecided.append(members)
+  }
+
+  /// After all pages are shown: decides the conflicts that none of them was about, because the record is out of sight.
+  mutating func settleUndecided() throws {
+    for members in undecided {
+      let isOpen = try members.contains { member in
+        guard case .conflict(let current) = member.verdict,
+          let entry = try Outbox.entry(member.entry.record, in: transaction)
+        else { return false }
+        return entry.base?.version == member.entry.base?.version && entry.base?.version != current?.version
+      }
+      if isOpen { try decide(members) }
+    }
+    undecided = []
+  }
+
+  private func isPulled(_ entry: OutboxEntry) throws -> Bool {
+    let table = try transaction.catalog.table(entry.record.type)
+    let row = try transaction.row(table, id: entry.record.id)
+    let container = row?.container ?? entry.container ?? entry.record.type
+    return try (pulls + PullState.scopes(in: transaction)).contains { $0.contains(container) }
   }
 
   /// The refused members carry the reasons; the others wait with them.
@@ -74,7 +117,7 @@ extension Settlement {
     if failures.isEmpty { try carryOut(choices, of: members.map(\.entry)) }
   }
 
-  /// Where the server's state stays for one record, it stays for all.
+  /// Where the server's state stays for one record that was changed here, it stays for all.
   private mutating func carryOut(
     _ choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], of unit: [OutboxEntry]
   ) throws {
@@ -85,13 +128,15 @@ extension Settlement {
     }
     for (entry, current, choice) in choices {
       let live = current.flatMap { $0.isDeleted ? nil : $0 }
+      let table = try transaction.catalog.table(entry.record.type)
       switch choice {
       case .client where entry.kind == .delete && live == nil:
         report.note(entry.record, .alreadyDeleted)
         try Outbox.remove(entry.record, in: transaction)
       case .merged(let fields):
-        try take(merged: fields, entry, transaction.catalog.table(entry.record.type), live)
-      case .client, .server: try takeClient(entry, transaction.catalog.table(entry.record.type), live)
+        try take(merged: fields, entry, table, live)
+      case .client: try takeClient(entry, table, live)
+      case .server: try takeServer(entry, table, live, current)
       }
     }
   }
@@ -99,13 +144,16 @@ extension Settlement {
   private func keepsServer(
     _ choice: MergeDecision, _ entry: OutboxEntry, _ current: ServerRecord?
   ) throws -> Bool {
+    let table = try transaction.catalog.table(entry.record.type)
+    let row = try transaction.row(table, id: entry.record.id)
     switch choice {
-    case .server: return true
+    case .server: return isEdited(entry, row, table)
     case .client: return false
     case .merged(let fields):
       guard let current, !current.isDeleted, current.fields == FieldsDocument(fields) else { return false }
-      let row = try transaction.row(transaction.catalog.table(entry.record.type), id: entry.record.id)
-      return row.map { entry.destination($0.container) == nil } ?? true
+      guard let row else { return true }
+      return try entry.destination(row.container) == nil
+        && Self.losesEdit(table.document(row), entry.base, current.fields)
     }
   }
 
@@ -115,11 +163,8 @@ extension Settlement {
     let table = try transaction.catalog.table(entry.record.type)
     let row = try transaction.row(table, id: entry.record.id)
     report.overwritten.append(Overwritten(record: entry.record, fields: row.map { table.document($0) }))
-    let container = row?.container ?? entry.container ?? entry.record.type
-    let scopes = try pulls + PullState.scopes(in: transaction)
-    let isPulled = scopes.contains { $0.contains(container) }
     var base = entry
-    if isPulled { base.shadow = nil } else if let current { base.shadow = current }
+    if try isPulled(entry) { base.shadow = nil } else if let current { base.shadow = current }
     try InboxDecision.revert(base, table, in: transaction)
     report.note(
       entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)

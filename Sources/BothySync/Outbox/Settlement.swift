@@ -13,6 +13,8 @@ struct Settlement {
   var pullDecisions: [RecordID: PullDecision] = [:]
   /// The scopes that syncs pull as configured.
   var pulls: [PullScope] = []
+  /// Together-writes whose conflicts wait for the pages that show what they are about.
+  var undecided: [[Member]] = []
   var report: SyncReport
   var orphans = OrphanPolicy.deleteRule
 
@@ -177,14 +179,20 @@ struct Settlement {
     return counters.contains { changed[$0.name] != nil }
   }
 
-  private mutating func takeServer(
+  /// Whether anything but the sharing of the record was changed here.
+  func isEdited(_ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable) -> Bool {
+    guard let row else { return true }
+    return table.document(row) != entry.base?.fields || entry.destination(row.container) != nil
+  }
+
+  mutating func takeServer(
     _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
     let id = entry.record
     let row = try transaction.row(table, id: id.id)
-    let lost = row.map { table.document($0) }
-    let isEdited = lost == nil || lost != entry.base?.fields || entry.destination(row?.container) != nil
-    if isEdited { report.overwritten.append(Overwritten(record: id, fields: lost)) }
+    if isEdited(entry, row, table) {
+      report.overwritten.append(Overwritten(record: id, fields: row.map { table.document($0) }))
+    }
     if let live {
       try become(live, entry)
       report.note(id, .updatedCache)
@@ -240,7 +248,7 @@ struct Settlement {
   }
 
   /// Whether a field edited here ends with another value than it was given here.
-  private static func losesEdit(
+  static func losesEdit(
     _ local: FieldsDocument, _ base: OutboxEntry.Base?, _ merged: FieldsDocument
   ) throws -> Bool {
     let result = try merged.members()

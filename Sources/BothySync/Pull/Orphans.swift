@@ -121,7 +121,7 @@ struct Orphans {
     let insert = try PreparedStatement(
       """
       INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
-      VALUES (?, ?, 0, 1, 0, 0, 0, 0)
+      VALUES (?, ?, 0, \(Outbox.newRevision), 0, 0, 0, 0)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)

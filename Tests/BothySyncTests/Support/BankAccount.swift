@@ -24,6 +24,9 @@ struct BankAccount: Entity, Equatable {
 
 extension Schema {
   static let bank = Schema(version: 1, BankAccount.self)
+  /// The same with balances that are merged by what was added.
+  static let countingBank = Schema(
+    types: [TypeSchema("BankAccount", fields: [FieldSchema("balance", .int, merge: .counter)])])
 }
 
 extension RecordID {

@@ -7,10 +7,14 @@ import Testing
 /// One random history of a bank: many devices that transfer, open and close accounts together-wise, under lost
 /// requests, lost answers, repetitions and restarts. At every step each device and the server show either no account
 /// or the whole total.
+///
+/// In half of the histories balances are counters that are merged, and money only moves; in the others the server wins,
+/// and accounts are opened and closed too.
 struct BankHistory {
   private var random: SeededGenerator
   private let world: SimulatedWorld
   private let problems = Problems()
+  private let counts: Bool
 
   static let accountCount = 6
   static let total = 600
@@ -18,15 +22,17 @@ struct BankHistory {
   init(seed: UInt64) throws {
     random = SeededGenerator(seed: seed)
     world = try SimulatedWorld()
+    counts = seed.isMultiple(of: 2)
     let ids = Mutex(SeededGenerator(seed: seed &+ 1))
     for device in 0..<Int.random(in: 3...5, using: &random) {
       var configuration = SyncConfiguration.quiet
       configuration.batchSize = Int.random(in: 1...6, using: &random)
       configuration.pageSize = Int.random(in: 1...4, using: &random)
+      if counts { configuration.mergePolicies = MergePolicies(.fieldMerge) }
       configuration.makeOperationID = { [time = world.time] in
         ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
       }
-      let added = try world.addDevice(schema: .bank, configuration: configuration)
+      let added = try world.addDevice(schema: counts ? .countingBank : .bank, configuration: configuration)
       let faults = Mutex(SeededGenerator(seed: seed &* 31 &+ UInt64(device)))
       added.remote.setScript { faults.withLock { .random(using: &$0) } }
     }
@@ -96,7 +102,7 @@ struct BankHistory {
     let known = try device.balances().keys.sorted().shuffled(using: &random)
     guard known.count > 1 else { return nil }
     let kind: Move.Kind
-    switch Int.random(in: 0..<10, using: &random) {
+    switch counts ? 9 : Int.random(in: 0..<10, using: &random) {
     case 0: kind = .open("n\(Int.random(in: 0..<4, using: &random))")
     case 1: kind = .close
     default: kind = .transfer
