@@ -106,10 +106,27 @@ extension ResourceCache {
     let metadata = stored.entry.metadata
     if !metadata.variedOn.isEmpty, !Vary.matches(metadata.variedOn, demand.requestFields) { return nil }
     guard isAcceptable(stored, demand.key, demand.options.typed) else { return nil }
-    var use = Usability(of: metadata, under: demand.rule, at: now)
-    if demand.options.fields.contains(.cacheControl) {
-      use = RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))
+    return Found(stored: stored, origin: origin, use: use(of: metadata, demand, at: now))
+  }
+
+  private func use(
+    of metadata: EntryMetadata, _ demand: Demand, at now: Int64, isPinned: Bool = false
+  ) -> Usability {
+    let use = Usability(of: metadata, under: demand.rule, at: now, isPinned: isPinned)
+    guard demand.options.fields.contains(.cacheControl) else { return use }
+    return RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))
+  }
+
+  /// What was found, with more use allowed where somebody has pinned it: that is looked up only for what could not be
+  /// used when the server fails.
+  func allowingForPins(_ found: Found?, _ demand: Demand) async -> Found? {
+    guard var found, !found.use.isUsableOnError, demand.options.mode != .cacheOnly, let disk else {
+      return found
     }
-    return Found(stored: stored, origin: origin, use: use)
+    let key = demand.key
+    // A disk that cannot say whether it is pinned leaves it at what the server allows.
+    guard (try? await disk.read { try $0.isPinned(key) }) == true else { return found }
+    found.use = use(of: found.stored.entry.metadata, demand, at: clock.wall(), isPinned: true)
+    return found
   }
 }

@@ -56,6 +56,7 @@ extension ResourceCache {
         if found == nil { board.count(demand.key.source) { $0.misses += 1 } }
       }
     }
+    found = await allowingForPins(found, demand)
     let plan = ReadPlan(mode, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended)
     switch plan {
     case .serve(let reason):

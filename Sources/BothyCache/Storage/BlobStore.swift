@@ -33,6 +33,9 @@ public protocol BlobStore: BlobReader {
   /// and what is too much goes.
   func unpin(_ keys: [ResourceKey]?, by holder: String) throws
 
+  /// Whether any holder wants the key kept, stored or not.
+  func isPinned(_ key: ResourceKey) throws -> Bool
+
   /// Sets other limits; they hold when this returns. Returns what had to go.
   @discardableResult
   func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey]

@@ -109,6 +109,10 @@ final class StoreDouble: BlobStore {
     }
   }
 
+  func isPinned(_ key: ResourceKey) throws -> Bool {
+    state.withLock { state in state.pins.values.contains { $0.contains(key) } }
+  }
+
   func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] {
     state.withLock { $0.limits = limits }
     return []

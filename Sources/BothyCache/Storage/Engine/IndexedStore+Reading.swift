@@ -113,6 +113,16 @@ extension IndexedStore {
     if case .damaged = finding { true } else { false }
   }
 
+  func isPinned(_ key: ResourceKey) throws -> Bool {
+    let number = sources.source(key.source).number(of: key)
+    return try read { database in
+      let find = try PreparedStatement("SELECT 1 FROM pin WHERE entry = ?1 LIMIT 1", in: database)
+      find.bind(number, at: 1)
+      defer { find.reset() }
+      return try find.step()
+    } ?? false
+  }
+
   func totals() throws -> [SourceID: StoreTotals] {
     try read { database in
       let select = try PreparedStatement(

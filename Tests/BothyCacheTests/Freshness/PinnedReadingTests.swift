@@ -1,0 +1,57 @@
+import BothyCache
+import HTTPTypes
+import Testing
+
+@Suite("Reading what is pinned")
+struct PinnedReadingTests {
+  @Test(
+    "Pinned resources are there without a network though the server wants to be asked, and say that they are stale",
+    arguments: ["no-cache", "max-age=10, must-revalidate"])
+  func offline(control: String) async throws {
+    let rig = try CacheRig(freshness: .http) { _ in .init(200, fields: [.cacheControl: control], "map") }
+    let (pinned, other) = (try rig.tile(1), try rig.tile(2))
+    for key in [pinned, other] { _ = try await rig.cache.value(key) }
+    try await rig.cache.pin([pinned], by: "region")
+    rig.pass(.days(400))
+    rig.cache.suspendNetwork()
+    let read = try await rig.cache.value(pinned)
+    #expect(text(read) == "map" && read.freshness == .stale(.noNetwork))
+    await #expect(throws: CacheError.self) { try await rig.cache.value(other) }
+    rig.cache.resumeNetwork()
+    let asked = rig.loader.requests.count
+    #expect(try await rig.cache.value(pinned).isFresh)
+    #expect(rig.loader.requests.count == asked + 1)
+  }
+
+  @Test("When the server fails, what is pinned stands in for it, unless the read itself wants no cache")
+  func failing() async throws {
+    let answering = Answering(200)
+    let rig = try CacheRig(freshness: .http) { _ in
+      .init(answering.value, fields: [.cacheControl: "no-cache"], "map")
+    }
+    let key = try rig.tile()
+    _ = try await rig.cache.value(key)
+    answering.value = 503
+    await #expect(throws: CacheError.self) { try await rig.cache.value(key) }
+    try await rig.cache.pin([key], by: "region")
+    #expect(text(try await rig.cache.value(key)) == "map")
+    var options = ReadOptions()
+    options.fields = [.cacheControl: "no-cache"]
+    let wanting = options
+    await #expect(throws: CacheError.self) { try await rig.cache.value(key, wanting) }
+  }
+
+  @Test("A store says whether anybody holds a key, stored or not", arguments: StoreKind.allCases)
+  func holders(_ kind: StoreKind) throws {
+    let store = try kind.open(try TemporaryFolder())
+    let (tile, path) = (ResourceKey("osm", zoom: 3, x: 1, y: 2), ResourceKey("osm", path: "a"))
+    #expect(try !store.isPinned(tile))
+    try store.pin([tile, path], by: "a")
+    try store.pin([tile], by: "b")
+    #expect(try store.isPinned(tile) && store.isPinned(path))
+    try store.unpin(nil, by: "a")
+    #expect(try store.isPinned(tile) && !store.isPinned(path))
+    try store.unpin([tile], by: "b")
+    #expect(try !store.isPinned(tile))
+  }
+}
