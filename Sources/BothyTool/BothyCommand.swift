@@ -23,7 +23,8 @@ struct BothyCommand: AsyncParsableCommand {
     subcommands: [
       DemoCommand.self, ServeCommand.self, DatabaseCommand.self, SyncCommand.self, StatusCommand.self,
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
-      DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, CacheCommand.self,
+      DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
+      CacheCommand.self,
       CompletionsCommand.self, DebugCommand.self,
     ])
 

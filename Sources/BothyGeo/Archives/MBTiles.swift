@@ -103,7 +103,8 @@ public final class MBTiles: TileArchive {
         .damagedArchive, "\(path) is damaged: \(reason). Get the archive again.", underlying: failure)
     case .SQLITE_NOTADB, .SQLITE_ERROR:
       return GeoError(
-        .notAnArchive, "\(path) is no MBTiles: \(reason). The file was left as it is.", underlying: failure)
+        .notAnArchive, "\(path) is no archive of tiles: \(reason). The file was left as it is.",
+        underlying: failure)
     default:
       return GeoError(.unavailable, "\(path) can't be used: \(reason).", underlying: failure)
     }

@@ -15,7 +15,8 @@ public protocol TileArchive: Sendable {
 
 /// What an archive says of itself.
 public struct TileArchiveInfo: Sendable, Hashable {
-  public enum Container: String, Sendable, Hashable { case mbtiles, pmtiles }
+  /// The kind of file; `keyed` is that of older map apps, see `KeyedTiles`.
+  public enum Container: String, Sendable, Hashable { case mbtiles, pmtiles, keyed }
 
   /// How the bytes of a tile are packed.
   public enum Compression: String, Sendable, Hashable { case unknown, none, gzip, brotli, zstd }
@@ -73,7 +74,9 @@ public enum TileArchives {
     let source = try FileRangeSource(path: path)
     let head = try await source.bytes(0..<16, expecting: nil).data
     if head.starts(with: Array("PMTiles".utf8)) { return try await PMTiles(source) }
-    if head.starts(with: Array("SQLite format 3".utf8)) { return try MBTiles(path: path) }
-    throw GeoError(.notAnArchive, "\(path) is neither MBTiles nor PMTiles. The file was left as it is.")
+    guard head.starts(with: Array("SQLite format 3".utf8)) else {
+      throw GeoError(.notAnArchive, "\(path) is neither MBTiles nor PMTiles. The file was left as it is.")
+    }
+    return try KeyedTiles.isArchive(path) ? KeyedTiles(path: path) : MBTiles(path: path)
   }
 }

@@ -1,7 +1,7 @@
 public import BothyStore
 
 /// What kind of place a feature is, for showing and leaving out.
-public enum Category: String, Sendable, Hashable, CaseIterable, Codable {
+public enum PlaceCategory: String, Sendable, Hashable, CaseIterable, Codable {
   // In the order in which they count where several fit.
   case safety, mobility, landmark, place, object, information
   case beacon, entrance
@@ -22,20 +22,22 @@ public struct CategoryTable: Sendable, Hashable {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    init?(_ category: Category) {
+    init?(_ category: PlaceCategory) {
       guard let place = CategoryTable.ranked.firstIndex(of: category) else { return nil }
       rawValue = 1 << UInt8(place)
     }
 
     /// The first that is in.
-    var category: Category? {
+    var category: PlaceCategory? {
       isEmpty ? nil : CategoryTable.ranked[rawValue.trailingZeroBitCount]
     }
   }
 
-  fileprivate static let ranked: [Category] = [.safety, .mobility, .landmark, .place, .object, .information]
+  fileprivate static let ranked: [PlaceCategory] = [
+    .safety, .mobility, .landmark, .place, .object, .information,
+  ]
 
-  public init(version: Int, _ tags: [Category: [String]]) {
+  public init(version: Int, _ tags: [PlaceCategory: [String]]) {
     self.version = version
     var categories: [String: Mask] = [:]
     for (category, tags) in tags {
@@ -56,9 +58,9 @@ public struct CategoryTable: Sendable, Hashable {
         .invalidCategories,
         "The category table needs 'version', a whole number, and 'categories', an object of lists.")
     }
-    var tags: [Category: [String]] = [:]
+    var tags: [PlaceCategory: [String]] = [:]
     for (name, list) in lists {
-      guard let category = Category(rawValue: name) else { continue }
+      guard let category = PlaceCategory(rawValue: name) else { continue }
       guard let texts = list.arrayValue?.map(\.stringValue), !texts.contains(nil) else {
         throw GeoError(.invalidCategories, "The category '\(name)' must be a list of texts.")
       }

@@ -25,7 +25,7 @@ struct Classifier {
 
   private func place(
     _ type: String, _ value: String, _ tags: Tags, isCrossing: Bool
-  ) -> (MapFeature.Layer, Category) {
+  ) -> (MapFeature.Layer, PlaceCategory) {
     if tags["indoormark"] == "beacon" { return (.poi, .beacon) }
     if isCrossing { return (.poi, .mobility) }
     if tags["entrance"] != nil { return (.poi, .entrance) }
@@ -45,7 +45,7 @@ struct Classifier {
 
   /// The most important category that a key or value is listed in. Free text says nothing of what a thing is (a town may
   /// be called "fort"), nor does what it merely has or has not (a picnic table with `bench=yes`).
-  private func category(_ type: String, _ tags: Tags) -> Category {
+  private func category(_ type: String, _ tags: Tags) -> PlaceCategory {
     var found: CategoryTable.Mask = []
     for (key, value) in tags where !Self.isText(key) {
       if value == "no" || value == "yes" && key != type { continue }

@@ -21,7 +21,7 @@ public struct MapFeature: Hashable, Sendable {
   public let name: String?
   /// A generic name to be translated, such as `walking_path`.
   public let nameTag: String?
-  public let category: Category
+  public let category: PlaceCategory
   /// The middle of the box around the geometry.
   public let center: Coordinate
 }

@@ -1,0 +1,113 @@
+import BothyStore
+public import Foundation
+import GRDB
+
+/// An archive of tiles as older map apps ship it, read only: a SQLite file with `preferences(name, value)` and
+/// `tiles(tilekey, image)`, where the key is the tile's packed key.
+public final class KeyedTiles: TileArchive {
+  public let info: TileArchiveInfo
+  /// The edge of a tile's picture in pixels.
+  public let tileEdge: Int
+  private let queue: DatabaseQueue
+  private let path: String
+
+  /// Opens a file. Throws `GeoError`: `.unavailable` when there is none, `.notAnArchive` for another kind of file or one
+  /// without the three preferences every archive has, `.damagedArchive` for one that SQLite can't read.
+  public init(path: String) throws(GeoError) {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
+    }
+    self.path = path
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      (info, tileEdge) = try queue.read { database in
+        let rows = try Row.fetchAll(database, sql: "SELECT name, value FROM preferences")
+        let pairs = rows.compactMap { row in
+          String.fromDatabaseValue(row[0]).map {
+            ($0, String.fromDatabaseValue(row[1]) ?? "\(row[1] as DatabaseValue)")
+          }
+        }
+        let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM tiles")
+        return try Self.info(Dictionary(pairs, uniquingKeysWith: { $1 }), count, path)
+      }
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  /// Whether a SQLite file has the tables of such an archive.
+  static func isArchive(_ path: String) throws(GeoError) -> Bool {
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      return try queue.read { try $0.tableExists("preferences") && $0.tableExists("tiles") }
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  /// The bytes of a tile; nil where the archive has none, and at zoom 29, which its keys can't say.
+  public func data(of tile: Tile) async throws -> Data? {
+    guard let key = tile.packedKey else { return nil }
+    do {
+      return try queue.inDatabase { database in
+        let row = try Row.fetchOne(
+          database, sql: "SELECT image FROM tiles WHERE tilekey = ?", arguments: [Int64(bitPattern: key)])
+        return try row.map { try Self.bytes($0[0], of: "\(tile)", path) }
+      }
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
+    let keys: [Int64]
+    do {
+      keys = try queue.inDatabase {
+        try Int64.fetchAll($0, sql: "SELECT tilekey FROM tiles ORDER BY tilekey")
+      }
+    } catch {
+      throw MBTiles.failure(error, path)
+    }
+    for key in keys {
+      let tile: Tile
+      do { tile = try Tile(packedKey: UInt64(bitPattern: key)) } catch {
+        throw GeoError(
+          .damagedArchive, "\(path) has the key \(key), which is no tile's. Get the archive again.")
+      }
+      if let data = try await data(of: tile) { try body(tile, data) }
+    }
+  }
+
+  private static func bytes(_ value: DatabaseValue, of name: String, _ path: String) throws(GeoError) -> Data
+  {
+    guard let data = Data.fromDatabaseValue(value) else {
+      throw GeoError(.damagedArchive, "The tile \(name) of \(path) has no data. Get the archive again.")
+    }
+    return data
+  }
+
+  private static func info(
+    _ preferences: [String: String], _ count: Int?, _ path: String
+  ) throws(GeoError) -> (TileArchiveInfo, Int) {
+    func number(_ name: String) -> Double? { preferences["map.\(name)"].flatMap(Double.init) }
+    guard let lowest = number("minZoom").flatMap({ Int(exactly: $0) }),
+      let highest = number("maxZoom").flatMap({ Int(exactly: $0) }),
+      let edge = number("tileSideLength").flatMap({ Int(exactly: $0) })
+    else {
+      throw GeoError(
+        .notAnArchive,
+        "\(path) lacks map.minZoom, map.maxZoom or map.tileSideLength among its preferences. Make the archive anew."
+      )
+    }
+    var bounds = TileArchiveInfo.wholeMap
+    if let north = number("coverage.topLeft.latitude"), let west = number("coverage.topLeft.longitude"),
+      let south = number("coverage.bottomRight.latitude"), let east = number("coverage.bottomRight.longitude")
+    {
+      bounds = try GeoBox(west: west, south: south, east: east, north: north).checked()
+    }
+    let info = TileArchiveInfo(
+      container: .keyed, name: preferences["map.shortName"],
+      attribution: preferences["map.longAttribution"] ?? preferences["map.shortAttribution"],
+      tileCompression: .none, zooms: try ZoomRange(lowest, highest), bounds: bounds, tileCount: count,
+      metadata: preferences)
+    return (info, edge)
+  }
+}
