@@ -104,6 +104,9 @@ let package = Package(
       name: "Bothy",
       dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyMacros"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "CacheStoreDriver", dependencies: ["BothyCache", httpTypes], path: "Tests/CacheStoreDriver",
+      swiftSettings: strict),
     .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
     .testTarget(

@@ -23,6 +23,7 @@ public final class FileBlobStore: BlobStore {
 
   public func entry(_ key: ResourceKey) throws -> CacheEntry? { try engine.entry(key) }
   public func metadata(_ key: ResourceKey) throws -> EntryMetadata? { try engine.metadata(key) }
+  @discardableResult
   public func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
     try engine.store(entries)
   }
@@ -38,6 +39,7 @@ public final class FileBlobStore: BlobStore {
   public func pin(_ keys: [ResourceKey], by holder: String) throws { try engine.pin(keys, by: holder) }
   public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
   public func isPinned(_ key: ResourceKey) throws -> Bool { try engine.isPinned(key) }
+  @discardableResult
   public func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] { try engine.apply(limits) }
   public func totals() throws -> [SourceID: StoreTotals] { try engine.totals() }
   public func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void)

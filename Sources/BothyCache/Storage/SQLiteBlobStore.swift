@@ -29,6 +29,7 @@ public final class SQLiteBlobStore: BlobStore {
 
   public func entry(_ key: ResourceKey) throws -> CacheEntry? { try engine.entry(key) }
   public func metadata(_ key: ResourceKey) throws -> EntryMetadata? { try engine.metadata(key) }
+  @discardableResult
   public func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
     try engine.store(entries)
   }
@@ -44,6 +45,7 @@ public final class SQLiteBlobStore: BlobStore {
   public func pin(_ keys: [ResourceKey], by holder: String) throws { try engine.pin(keys, by: holder) }
   public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
   public func isPinned(_ key: ResourceKey) throws -> Bool { try engine.isPinned(key) }
+  @discardableResult
   public func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] { try engine.apply(limits) }
   public func totals() throws -> [SourceID: StoreTotals] { try engine.totals() }
   public func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void)
@@ -54,4 +56,8 @@ public final class SQLiteBlobStore: BlobStore {
   public func verify(progress: (Int) -> Void) throws -> VerifyReport { try engine.verify(progress: progress) }
   public func collectGarbage() throws -> GarbageReport { try engine.collectGarbage() }
   public func close() throws { try engine.close() }
+
+  /// Writes all entries into a new file at `path` that can ship with an app, see `BundledFile`. Copies everything; other
+  /// calls go on meanwhile.
+  public func export(to path: String) throws { try engine.export(to: path) }
 }

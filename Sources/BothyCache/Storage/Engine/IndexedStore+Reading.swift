@@ -5,25 +5,15 @@ internal import GRDB
 extension IndexedStore {
   func entry(_ key: ResourceKey) throws -> CacheEntry? {
     if largestRow == nil { _ = try opened() }
-    if case .entry(let entry) = try check(key) { return entry }
+    if case .here(let entry) = try check(key) { return entry }
     return nil
   }
 
   func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
     let source = sources.source(key.source)
     if largestRow != nil {
-      let found = try read { database -> Place<EntryMetadata>? in
-        let find = try PreparedStatement(
-          "SELECT name, body, checksum, metadata FROM entry WHERE id = ?1", in: database)
-        find.bind(source.number(of: key), at: 1)
-        defer { find.reset() }
-        guard try find.step(), find.name(at: 0) == key.name else { return .nothing }
-        if find.isNull(at: 1) { return .inFile }
-        let seed = source.seed(UInt64(bitPattern: find.int(at: 2)))
-        return MetadataCoding.decode(find.blob(at: 3), seed: seed).map { .entry($0) } ?? .damaged
-      }
-      switch found {
-      case .entry(let metadata): return metadata
+      switch try read({ try RowReader.metadata(key, source, in: $0) }) {
+      case .here(let metadata): return metadata
       case .damaged:
         try discard(key, source)
         return nil
@@ -34,52 +24,52 @@ extension IndexedStore {
       _ = try opened()
     }
     let description = try files.describe(files.path(key, source), sources)
-    return description?.key == key ? description?.metadata : nil
+    if let description, description.key == key { return description.metadata }
+    if largestRow != nil, case .here(let entry) = try settled(key, source) { return entry.metadata }
+    return nil
   }
 
-  enum Place<Content> {
-    case entry(Content)
-    case inFile
-    case damaged
-    case nothing
-  }
-
-  private func inRow(_ key: ResourceKey, _ source: KnownSource, isLocked: Bool = false) throws -> Place<
-    CacheEntry
-  > {
-    try read(isLocked: isLocked) { database -> Place<CacheEntry>? in
-      let find = try PreparedStatement(
-        """
-        SELECT e.name, e.body, e.checksum, e.metadata, b.data FROM entry e LEFT JOIN body b ON b.id = e.body
-        WHERE e.id = ?1
-        """, in: database)
-      find.bind(source.number(of: key), at: 1)
-      defer { find.reset() }
-      guard try find.step(), find.name(at: 0) == key.name else { return .nothing }
-      if find.isNull(at: 1) { return .inFile }
-      let checksum = UInt64(bitPattern: find.int(at: 2))
-      let bytes = find.blob(at: 4)
-      guard XXH64.hash(bytes) == checksum,
-        let metadata = MetadataCoding.decode(find.blob(at: 3), seed: source.seed(checksum))
-      else { return .damaged }
-      return .entry(CacheEntry(metadata: metadata, body: Data(bytes)))
-    } ?? .nothing
+  private func inRow(_ key: ResourceKey, _ source: KnownSource, isLocked: Bool = false) throws
+    -> RowReader.Place<CacheEntry>
+  {
+    try read(isLocked: isLocked) { try RowReader.entry(key, source, in: $0) } ?? .nothing
   }
 
   /// Reads an entry and checks it; a damaged one is removed.
-  func check(_ key: ResourceKey) throws -> Place<CacheEntry> {
+  func check(_ key: ResourceKey) throws -> RowReader.Place<CacheEntry> {
     let source = sources.source(key.source)
-    var place = largestRow == nil ? Place<CacheEntry>.inFile : try inRow(key, source)
+    var place = largestRow == nil ? RowReader.Place<CacheEntry>.inFile : try inRow(key, source)
     if case .inFile = place {
       place =
         switch try files.read(key, source) {
-        case .entry(let entry): .entry(entry)
+        case .entry(let entry): .here(entry)
         case .damaged: .damaged
         case nil: .inFile
         }
     }
     if case .damaged = place { try discard(key, source) }
+    if case .inFile = place, largestRow != nil { return try settled(key, source) }
     return place
+  }
+
+  /// What there is of an entry whose row names a file that is not there, when nobody writes: its file has just been
+  /// given its name, or its row is bytes now, or the writer was killed; then the row goes.
+  private func settled(_ key: ResourceKey, _ source: KnownSource) throws -> RowReader.Place<CacheEntry> {
+    do {
+      return try lock.writing {
+        let place = try inRow(key, source, isLocked: true)
+        guard case .inFile = place else { return place }
+        if case .entry(let entry) = try files.read(key, source) { return .here(entry) }
+        try write { transaction in
+          if let row = try transaction.row(source.number(of: key)), row.body == nil {
+            try transaction.delete(row)
+          }
+        }
+        return .nothing
+      }
+    } catch let error as StoreError where [.busy, .diskFull].contains(error.code) {
+      return .nothing
+    }
   }
 
   /// Removes a damaged entry, if it still is one now that nobody else writes, and tells of it.

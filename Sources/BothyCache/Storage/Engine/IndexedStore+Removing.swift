@@ -64,7 +64,6 @@ extension IndexedStore {
 
   /// Gives pages that hold nothing back to the file system.
   func shrink() throws {
-    guard largestRow != nil else { return }
     try lock.writing { try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)") }
   }
 

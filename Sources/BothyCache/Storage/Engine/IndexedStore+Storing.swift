@@ -38,9 +38,13 @@ extension IndexedStore {
   }
 
   private func prepare(_ key: ResourceKey, _ entry: CacheEntry) -> Prepared {
-    let source = sources.source(key.source)
     let checksum = entry.body.withUnsafeBytes { XXH64.hash($0) }
-    let isInRow = largestRow.map { entry.body.count <= $0 } ?? false
+    return prepare(key, entry, checksum, isInRow: largestRow.map { entry.body.count <= $0 } ?? false)
+  }
+
+  private func prepare(_ key: ResourceKey, _ entry: CacheEntry, _ checksum: UInt64, isInRow: Bool) -> Prepared
+  {
+    let source = sources.source(key.source)
     let tail =
       isInRow
       ? MetadataCoding.encode(entry.metadata, seed: source.seed(checksum))
@@ -80,24 +84,35 @@ extension IndexedStore {
     return chunks
   }
 
-  private func store(_ chunk: ArraySlice<Prepared>, _ report: inout StoreReport) throws {
+  private func store(_ entries: ArraySlice<Prepared>, _ report: inout StoreReport) throws {
     var outcome = Outcome()
+    let bytes = entries.reduce(0) { $0 + $1.bytes }
+    var chunk = entries
+    var written: Set<Int64> = []
     do {
+      try checkRoom(bytes)
+      (chunk, written) = try settlePlaces(entries)
       outcome = try write { try $0.put(chunk) }
-    } catch  where DiskError.isDiskFull(error) {
-      let evicted = relieve(chunk.reduce(0) { $0 + $1.bytes })
-      report.evicted += evicted
-      do { outcome = try write { try $0.put(chunk) } } catch  where DiskError.isDiskFull(error) {
+    } catch let error where DiskError.isDiskFull(error) {
+      report.evicted += relieve(bytes)
+      do {
+        try checkRoom(bytes)
+        (chunk, written) = try settlePlaces(entries)
+        outcome = try write { try $0.put(chunk) }
+      } catch let error where DiskError.isDiskFull(error) {
         for entry in chunk { report.refused[entry.key] = .diskFull }
         return
       }
     }
-    let failed = try outcome.inFiles.filter { try !isWritten($0) }
+    if !written.isEmpty { try sweepLoose() }
+    let failed = try outcome.inFiles.filter { try !written.contains($0.number) && !isWritten($0) }
     var refused: Set<ResourceKey> = []
     if !failed.isEmpty {
       report.evicted += relieve(failed.reduce(0) { $0 + $1.bytes })
       for entry in failed where try !isWritten(entry) {
-        try restore(entry)
+        do { try restore(entry) } catch let error where DiskError.isDiskFull(error) {
+          // The row stays and counts what is not there; the metadata is the file's, which is still the old one.
+        }
         refused.insert(entry.key)
       }
     }
@@ -108,14 +123,70 @@ extension IndexedStore {
     for key in outcome.tooLarge { report.refused[key] = .tooLarge }
   }
 
+  /// Decides where replaced entries go, so that a crash leaves the old one or the new one. What lies in a file stays in
+  /// a file. What lies in a row and has outgrown it is written to its file here, before the row tells of that; until
+  /// then the file is noted as loose. Returns the entries and the numbers of those that are written.
+  private func settlePlaces(_ entries: ArraySlice<Prepared>) throws -> (ArraySlice<Prepared>, Set<Int64>) {
+    guard largestRow != nil else { return (entries, []) }
+    let places = try read(isLocked: true) { database in
+      try entries.map { try RowReader.isInRow($0.number, in: database) }
+    }
+    guard let places else { return (entries, []) }
+    var settled = entries
+    var outgrown: [Prepared] = []
+    for (index, isInRow) in zip(entries.indices, places) {
+      let entry = entries[index]
+      if isInRow == false && entry.isInRow {
+        let content = CacheEntry(metadata: entry.metadata, body: entry.body)
+        settled[index] = prepare(entry.key, content, entry.checksum, isInRow: false)
+      } else if isInRow == true && !entry.isInRow {
+        outgrown.append(entry)
+      }
+    }
+    if outgrown.isEmpty { return (settled, []) }
+    try write { transaction in for entry in outgrown { try transaction.noteLoose(entry.key) } }
+    for entry in outgrown {
+      let path = files.path(entry.key, entry.source)
+      _ = try files.makeFolders(above: path)
+      guard try isWritten(entry) else { throw DiskError.make(ENOSPC, path.pathText) }
+    }
+    return (settled, Set(outgrown.map(\.number)))
+  }
+
+  /// Removes the files that were noted as loose and that no row tells of. The lock is to be held.
+  func sweepLoose() throws {
+    try write { transaction in
+      for key in try transaction.takeLoose() {
+        let source = sources.source(key.source)
+        let row = try transaction.row(source.number(of: key))
+        if row == nil || row?.body != nil { _ = files.remove(files.path(key, source)) }
+      }
+    }
+  }
+
   /// Writes an entry's file. False when the disk is full.
   private func isWritten(_ entry: Prepared) throws -> Bool {
     do {
       try options.checkDisk(indexPath)
       try files.write(files.path(entry.key, entry.source), entry.body, entry.tail)
       return true
-    } catch  where DiskError.isDiskFull(error) {
+    } catch let error where DiskError.isDiskFull(error) {
       return false
+    }
+  }
+
+  /// Throws what a full disk throws while there still is room to go on with: rows go into the log first and from there
+  /// into the file, and a log that fills the disk could not be emptied any more, nor anything be evicted.
+  private func checkRoom(_ bytes: Int64) throws {
+    guard largestRow != nil else { return }
+    var system = statvfs()
+    guard statvfs(indexPath, &system) == 0 else { return }
+    let free = Int64(system.f_bavail) * Int64(system.f_frsize)
+    let log = FileBytes.size(indexPath + "-wal") ?? 0
+    guard free < log + 2 * bytes + 512 << 10 else { return }
+    let unused = try number("freelist_count") * Int64(pageSize)
+    guard free >= log + bytes + max(0, bytes - unused) + 256 << 10 else {
+      throw DiskError.make(ENOSPC, indexPath)
     }
   }
 
@@ -163,102 +234,5 @@ extension IndexedStore {
       try store([prepare(key, CacheEntry(metadata: metadata, body: old.body))][...], &report)
       return report.stored == 1
     }
-  }
-}
-
-/// What a transaction did with what it was given.
-struct Outcome {
-  var stored: [ResourceKey] = []
-  var unchanged: Set<ResourceKey> = []
-  var tooLarge: [ResourceKey] = []
-  var evicted: [ResourceKey] = []
-  /// Counted, and to be written now.
-  var inFiles: [IndexedStore.Prepared] = []
-}
-
-extension IndexTransaction {
-  func put(_ entries: ArraySlice<IndexedStore.Prepared>) throws -> Outcome {
-    var outcome = Outcome()
-    var accepted: [(entry: IndexedStore.Prepared, old: EntryRow?, isPinned: Bool)] = []
-    var bytes: Int64 = 0
-    var count: Int64 = 0
-    var largest: Int64 = 0
-    for entry in entries {
-      let old = try row(entry.number)
-      let isPinned = try old?.isPinned ?? isWanted(entry.number)
-      if isPinned {
-        accepted.append((entry, old, true))
-      } else if entry.bytes > largestEntry {
-        outcome.tooLarge.append(entry.key)
-      } else {
-        bytes += entry.bytes - (old?.bytes ?? 0)
-        count += old == nil ? 1 : 0
-        // While a file is replaced, the old and the new one are there.
-        if !entry.isInRow && old != nil { largest = max(largest, entry.bytes) }
-        accepted.append((entry, old, false))
-      }
-    }
-    let kept = Set(accepted.map(\.entry.number))
-    outcome.evicted = try makeRoom(bytes: bytes + largest, count: count, keeping: kept)
-    for (entry, old, isPinned) in accepted { try put(entry, old, isPinned, &outcome) }
-    outcome.evicted += try holdFileSize(keeping: kept)
-    // Not before everything that goes is gone, which takes empty folders along.
-    for entry in outcome.inFiles {
-      folders += Int64(try files.makeFolders(above: files.path(entry.key, entry.source)))
-    }
-    return outcome
-  }
-
-  private func put(
-    _ entry: IndexedStore.Prepared, _ old: EntryRow?, _ isPinned: Bool, _ outcome: inout Outcome
-  ) throws {
-    var body: Int64?
-    if let old {
-      let isSameKey = old.name == entry.key.name
-      var isUnchanged = isSameKey && old.size == entry.body.count && old.checksum == entry.checksum
-      if isUnchanged, entry.isInRow, let known = old.body {
-        isUnchanged = try holds(known, entry.body)
-        if isUnchanged { body = known }
-      }
-      if isUnchanged { outcome.unchanged.insert(entry.key) }
-      try delete(old, keepingBody: body != nil, keepingFile: isSameKey && !entry.isInRow)
-    }
-    if entry.isInRow {
-      if body == nil { body = try self.body(entry.body, entry.checksum) }
-    } else {
-      outcome.inFiles.append(entry)
-    }
-    let row = EntryRow(
-      number: entry.number, source: try number(of: entry.source), name: entry.key.name, bytes: entry.bytes,
-      used: entry.metadata.validatedAt, received: entry.metadata.receivedAt, isPinned: isPinned,
-      size: Int64(entry.body.count), checksum: entry.checksum, body: body)
-    try insert(row, entry.isInRow ? entry.tail : nil)
-    outcome.stored.append(entry.key)
-  }
-
-  /// Replaces what is known of an entry in a row.
-  func replace(_ old: EntryRow, _ new: EntryRow, _ metadata: [UInt8]) throws {
-    let update = try PreparedStatement(
-      "UPDATE entry SET bytes = ?2, received = ?3, metadata = ?4 WHERE id = ?1", in: database)
-    update.bind(old.number, at: 1)
-    update.bind(new.bytes, at: 2)
-    update.bind(new.received, at: 3)
-    update.bind(Data(metadata), at: 4)
-    try update.run()
-    tally(old, -1)
-    tally(new, 1)
-  }
-
-  /// Counts a file that is there.
-  func adopt(_ file: EntryFolder.Description) throws {
-    let source = sources.source(file.key.source)
-    let number = source.number(of: file.key)
-    if let old = try row(number) { try delete(old, keepingFile: true) }
-    let row = EntryRow(
-      number: number, source: try self.number(of: source), name: file.key.name,
-      bytes: IndexedStore.fileBytes(file.fileSize), used: file.metadata.validatedAt,
-      received: file.metadata.receivedAt, isPinned: try isWanted(number), size: Int64(file.bodyCount),
-      checksum: file.bodyChecksum, body: nil)
-    try insert(row, nil)
   }
 }

@@ -12,7 +12,7 @@ extension IndexedStore {
       guard let end = page.last else { return report }
       for listed in page {
         switch try check(listed.key) {
-        case .entry: break
+        case .here: break
         case .damaged: report.damaged.append(listed.key)
         case .inFile, .nothing: try forgetMissingFile(listed)
         }
@@ -106,7 +106,7 @@ extension IndexedStore {
             DELETE FROM body WHERE id NOT IN (SELECT body FROM entry WHERE body IS NOT NULL);
             DELETE FROM shared;
             INSERT INTO shared SELECT body, count(*) FROM entry WHERE body IS NOT NULL GROUP BY body HAVING count(*) > 1;
-            UPDATE entry SET pinned = (id IN (SELECT entry FROM pin));
+            UPDATE entry SET pinned = 1 - pinned WHERE pinned <> (id IN (SELECT entry FROM pin));
             UPDATE source SET count = 0, bytes = 0, pinnedCount = 0, pinnedBytes = 0;
             UPDATE source SET count = t.count, bytes = t.bytes, pinnedCount = t.pinnedCount, pinnedBytes = t.pinnedBytes
             FROM (
@@ -115,6 +115,24 @@ extension IndexedStore {
             ) AS t WHERE t.number = source.id;
             """)
         try transaction.recount(folders: Int64(folders))
+      }
+    }
+  }
+
+  /// Copies the database, and the files of large entries beside it.
+  func export(to path: String) throws {
+    guard FileBytes.size(path) == nil else {
+      throw StoreError(.alreadyExists, "There is a file at \(path). Choose another path or remove it.")
+    }
+    try lock.writing {
+      do { try opened().copy(to: path) } catch { throw sentence(error) }
+      let target = EntryFolder(path + "-large")
+      _ = try files.forEachFile { file in
+        guard let content = try FileBytes.whole(file) else { return }
+        let copy = Array(target.tree.utf8) + file.dropFirst(files.tree.utf8.count)
+        let data = content.data(content.bytes.count)
+        _ = try target.makeFolders(above: copy)
+        try target.write(copy, data, [])
       }
     }
   }

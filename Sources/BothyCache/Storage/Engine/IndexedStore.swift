@@ -9,9 +9,9 @@ internal import Synchronization
 /// The index is true after a kill at any point, and with any number of processes, because
 /// 1. every change of what is stored happens while the lock is held, which the system takes back from the dead;
 /// 2. rows and totals change in one transaction;
-/// 3. a file that goes is removed before the commit that forgets it, and one that comes gets its name after the commit
-///    that counts it. What a crash leaves is counted too high, never too low, until the entry is evicted or written
-///    again, or garbage is collected.
+/// 3. a file that goes, or gets smaller, does so before the commit that forgets it, and one that comes or grows gets its
+///    name after the commit that counts it. What a crash leaves is counted too high, never too low, until the entry is
+///    evicted or written again, or garbage is collected.
 final class IndexedStore: Sendable {
   let sources: SourceBook
   let files: EntryFolder
@@ -42,6 +42,7 @@ final class IndexedStore: Sendable {
     try lock.writing {
       _ = files.removeUnfinished()
       try reopen(nil)
+      if largestRow != nil { try sweepLoose() }
     }
     try apply(options.limits)
   }
@@ -124,6 +125,13 @@ final class IndexedStore: Sendable {
     do { try opened().maintain(sql) } catch { throw sentence(error) }
   }
 
+  /// The value of a pragma that is a number.
+  func number(_ pragma: String) throws -> Int64 {
+    do {
+      return try opened().read { try Int64.fetchOne($0, sql: "PRAGMA \(pragma)") } ?? 0
+    } catch { throw sentence(error) }
+  }
+
   func sentence(_ error: any Error) -> any Error {
     error is DatabaseError ? StoreError(error, path: indexPath) : error
   }
@@ -156,6 +164,7 @@ final class IndexedStore: Sendable {
   }
 
   private func prepared() throws -> IndexFile {
+    if let reason = try IndexSchema.foreignness(ofFile: indexPath) { try putAway(reason) }
     let fresh = try IndexFile(indexPath, settings)
     switch try fresh.write({ try IndexSchema.verdict($0) }) {
     case .known: break

@@ -32,6 +32,11 @@ struct FileBytes {
     }
   }
 
+  /// The first `count` bytes of a file, or all of a shorter one; nil when there is none.
+  static func start(_ path: [UInt8], _ count: Int) throws -> FileBytes? {
+    try opened(path) { file, size in try read(path, file, from: 0, count: min(size, count)) }
+  }
+
   static func size(_ path: String) -> Int64? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }

@@ -31,10 +31,13 @@ final class IndexFile: Sendable {
     configuration.foreignKeysEnabled = false
     configuration.label = "bothy.cache"
     configuration.busyMode = .timeout(settings.busyTimeout / .seconds(1))
+    let isNew = FileBytes.size(path) ?? 0 == 0
     var reading = configuration
     reading.readonly = true
     configuration.prepareDatabase { database in
-      try database.execute(sql: "PRAGMA page_size = \(settings.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
+      if isNew {
+        try database.execute(sql: "PRAGMA page_size = \(settings.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
+      }
       try Self.expect("wal", database, "PRAGMA journal_mode = WAL")
       try database.execute(
         sql: """
@@ -101,6 +104,11 @@ final class IndexFile: Sendable {
   /// Runs statements that stand outside transactions.
   func maintain(_ sql: String) throws {
     try writer.inDatabase { try $0.execute(sql: sql) }
+  }
+
+  /// Makes a copy that is one file, with nothing of use left out and nothing else in it.
+  func copy(to path: String) throws {
+    try writer.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
   }
 
   func close() throws {

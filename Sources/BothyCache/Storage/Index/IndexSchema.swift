@@ -19,18 +19,32 @@ enum IndexSchema {
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     let tables = try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
     if tables == 0 { return .new }
-    if application != applicationID { return .foreign("it is a database of another program") }
+    return reason(application, version).map { .foreign($0) } ?? .known
+  }
+
+  private static func reason(_ application: Int64, _ version: Int64) -> String? {
+    if application != applicationID { return "it is a database of another program" }
     if version != self.version {
-      return .foreign("it is of format \(version), and this version writes \(self.version)")
+      return "it is of format \(version), and this version writes \(self.version)"
     }
-    return .known
+    return nil
+  }
+
+  /// Why a file is of no use, by its header alone, so that it need not be opened; nil when that does not tell.
+  static func foreignness(ofFile path: String) throws -> String? {
+    guard let start = try FileBytes.start(Array(path.utf8) + [0], 100) else { return nil }
+    defer { start.free() }
+    guard start.bytes.count == 100 else { return nil }
+    func number(_ offset: Int) -> Int64 { start.bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) } }
+    // A file whose first commit is still in the log has neither number.
+    return number(68) == 0 && number(60) == 0 ? nil : reason(number(68), number(60))
   }
 
   /// `state` is one row: `rank` counts uses, `count` and `bytes` are of what is not pinned, `folders` of the files'
   /// folders; `complete` is 0 while the index is being made from files that were there before it.
   ///
   /// An entry's `id` is the hash of its key. `body` is nil when its bytes and metadata lie in a file of their own.
-  /// `shared` names the bodies that more than one entry has, and how many.
+  /// `loose` names files that were written before the row that is to tell of them. `shared` names the bodies that more than one entry has, and how many.
   static let tables = """
     CREATE TABLE state (
       id INTEGER PRIMARY KEY CHECK (id = 0), rank INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
@@ -54,6 +68,7 @@ enum IndexSchema {
     CREATE TABLE holder (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
     CREATE TABLE pin (entry INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (entry, holder)) WITHOUT ROWID, STRICT;
     CREATE INDEX pin_holder ON pin (holder);
+    CREATE TABLE loose (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL) STRICT;
     """
 
   static func create(_ database: Database) throws {

@@ -5,8 +5,8 @@ internal import GRDB
 /// One write to the index: rows, and the totals that change with them in the same transaction.
 ///
 /// Files of entries that go are removed before the commit, those of entries that come get their names after it. So
-/// whatever a crash leaves, the index counts every file there is; it may count one that is not there, and such an
-/// entry is simply not found.
+/// whatever a crash leaves, the index counts every file there is, and with no less than it takes; it may count one that
+/// is not there, and such an entry is simply not found.
 final class IndexTransaction {
   let database: Database
   let sources: SourceBook
@@ -111,8 +111,11 @@ final class IndexTransaction {
   }
 
   func key(of row: EntryRow) throws -> ResourceKey {
-    let source = try source(row.source)
-    switch row.name {
+    key(try source(row.source), row.name)
+  }
+
+  func key(_ source: SourceID, _ name: ResourceKey.Name) -> ResourceKey {
+    switch name {
     case .tile(let bits): return ResourceKey(source, tile: bits)
     case .path(let path): return ResourceKey(source, path: path)
     }

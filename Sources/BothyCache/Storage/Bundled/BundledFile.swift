@@ -1,0 +1,51 @@
+internal import BothyStore
+internal import GRDB
+
+/// Resources that came with the app in one file, as `SQLiteBlobStore.export(to:)` writes it. Never written: no lock, no
+/// log and no file beside it, so it may lie in a folder that only allows reading.
+public final class BundledFile: BlobReader {
+  private let index: IndexFile
+  private let files: EntryFolder
+  private let sources: SourceBook
+
+  /// Throws `StoreError`: `.newerFile` and `.notADatabase` for a file that this version can't read.
+  public init(_ path: String) throws {
+    files = EntryFolder(path + "-large")
+    sources = SourceBook(folder: files.tree)
+    guard FileBytes.size(path) != nil else { throw DiskError.make(2, path) }
+    do {
+      index = try IndexFile(immutable: path, readers: 3)
+      switch try index.read({ try IndexSchema.verdict($0) }) {
+      case .known: break
+      case .new: throw StoreError(.notADatabase, "\(path) has no entries' tables. Make it with export(to:).")
+      case .foreign(let reason):
+        throw StoreError(.newerFile, "\(path) can't be read: \(reason). Export it again with this version.")
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// One look-up. Nil when there is nothing, or it is damaged.
+  public func entry(_ key: ResourceKey) throws -> CacheEntry? {
+    let source = sources.source(key.source)
+    switch try index.read({ try RowReader.entry(key, source, in: $0) }) {
+    case .here(let entry): return entry
+    case .inFile:
+      if case .entry(let entry) = try files.read(key, source) { return entry }
+      return nil
+    case .damaged, .nothing: return nil
+    }
+  }
+
+  public func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
+    let source = sources.source(key.source)
+    switch try index.read({ try RowReader.metadata(key, source, in: $0) }) {
+    case .here(let metadata): return metadata
+    case .inFile:
+      let file = try files.describe(files.path(key, source), sources)
+      return file?.key == key ? file?.metadata : nil
+    case .damaged, .nothing: return nil
+    }
+  }
+}
