@@ -269,8 +269,8 @@ class World:
         for device in self.devices:
             device.proxy.heal()
         await asyncio.gather(*(device.tell("finish") for device in self.devices))
-        await asyncio.gather(*(device.answer("finished", 5) for device in self.devices))
-        await self._until_even(6, "after the run")
+        await asyncio.gather(*(device.answer("finished", 20) for device in self.devices))
+        await self._until_even(30, "after the run")
 
     async def _until_even(self, limit, when):
         """Waits, with nobody asking for a sync, until nothing is pending and all digests are the server's."""

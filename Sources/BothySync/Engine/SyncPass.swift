@@ -16,7 +16,7 @@ struct SyncPass: Sendable {
   /// Whose file it is: the server refuses requests that come with somebody else's token.
   let owner: AccountID?
   let followed: FollowedScopes
-  let lease = SyncLease(holder: UUIDv7.make())
+  let lease = SyncLease()
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 

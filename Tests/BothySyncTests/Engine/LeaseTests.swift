@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import Testing
 
 /// Two stores on one file, as an app and its extension have them.
@@ -55,7 +56,7 @@ struct LeaseTests {
 
   /// Promises: N-25, H-55
   @Test(
-    "One that died with the lease holds the other up no longer than the wait; and both at once do no harm")
+    "One that hangs with the lease holds the other up no longer than the wait; and both at once do no harm")
   func expiry() async throws {
     let twins = try Twins()
     let (app, other) = (twins.app, twins.other)
@@ -79,6 +80,23 @@ struct LeaseTests {
     #expect(try app.outbox().isEmpty)
     #expect(try await twins.world.serverRecords().count == 2)
     #expect(try await twins.world.serverDigest().digest == app.digest().digest)
+  }
+
+  @Test("A process that was killed while it synced holds up nobody")
+  func killed() async throws {
+    let twins = try Twins()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", "exit 0"]
+    try process.run()
+    process.waitUntilExit()
+    let dead = SyncLease(process: process.processIdentifier)
+    try await twins.app.save(Note(id: "T1", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+    let now = twins.world.time.now
+    #expect(try await twins.app.store.write { try dead.take(at: now, in: $0) } == nil)
+    // Nobody moves the clock: who waited would wait for ever.
+    #expect(await twins.other.sync().pushed == 1)
+    #expect(twins.clock.sleepers.isEmpty)
   }
 
   /// Promises: H-55
