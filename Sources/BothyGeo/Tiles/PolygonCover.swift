@@ -101,7 +101,8 @@ public struct AreaCover: Sendable {
     var total = 0
     for zoom in zooms {
       cover.visit(zoom: zoom) { tile in
-        total = Self.adding(total, 1 << (2 * (zoom - tile.zoom)))
+        let steps = 2 * (zoom - tile.zoom)
+        total = Self.adding(total, steps < Int.bitWidth - 1 ? 1 << steps : .max)
         return total <= limit
       }
       if total > limit { return limit == .max ? total : limit + 1 }

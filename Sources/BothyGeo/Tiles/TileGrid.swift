@@ -48,8 +48,12 @@ public struct TileGrid: Hashable, Sendable {
     self.columns = columns
   }
 
-  /// How many tiles there are; costs nothing that grows with the number.
-  public var count: Int { rows.count * columns.reduce(0) { $0 + $1.count } }
+  /// How many tiles there are; costs nothing that grows with the number. Where that is more than an `Int` holds, which
+  /// has 32 bits on some watches, it is the largest one.
+  public var count: Int {
+    let (count, overflow) = rows.count.multipliedReportingOverflow(by: columns.reduce(0) { $0 + $1.count })
+    return overflow ? .max : count
+  }
 
   public func contains(_ tile: Tile) -> Bool {
     tile.zoom == zoom && rows.contains(tile.y) && columns.contains { $0.contains(tile.x) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyCache
 import BothyGeo
 import BothyStore
 import Foundation
@@ -59,10 +60,10 @@ struct TilesInfoCommand: AsyncParsableCommand {
 
   private func count(_ archive: any TileArchive) async throws -> (tiles: Int, contents: Int) {
     var tiles = 0
-    var contents: Set<Data> = []
+    var contents: Set<UInt64> = []
     try await archive.forEachTile { _, data in
       tiles += 1
-      contents.insert(data)
+      contents.insert(data.withUnsafeBytes { XXH64.hash($0) })
     }
     return (tiles, contents.count)
   }
