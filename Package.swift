@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "BothySync", targets: ["BothySync"]),
     .library(name: "BothyCache", targets: ["BothyCache"]),
     .library(name: "BothyGeo", targets: ["BothyGeo"]),
+    .library(name: "BothyConfiguration", targets: ["BothyConfiguration"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
     .library(name: "BothyServer", targets: ["BothyServer"]),
     .library(name: "BothyTesting", targets: ["BothyTesting"]),
@@ -39,6 +40,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -58,6 +60,10 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CZlib", grdb, httpTypes],
+      swiftSettings: strict),
+    .target(
+      name: "BothyConfiguration",
+      dependencies: ["BothyCache", .product(name: "Configuration", package: "swift-configuration")],
       swiftSettings: strict),
     .target(
       name: "BothyHTTP",
@@ -118,6 +124,13 @@ let package = Package(
     .testTarget(
       name: "BothyGeoTests",
       dependencies: ["BothyStore", "BothyCache", "BothyGeo", "BothyTesting", "CZlib", grdb, httpTypes],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyConfigurationTests",
+      dependencies: [
+        "BothyCache", "BothyConfiguration",
+        .product(name: "Configuration", package: "swift-configuration"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BothyHTTPTests",

@@ -1,7 +1,28 @@
+public import Foundation
+
 /// Where a cache keeps entries beyond its process.
 public struct DiskTier: Sendable {
   let open: @Sendable (BlobStoreOptions) throws -> any BlobStore
+  /// Where the beginnings of large bodies are kept while they come; nil to keep them in memory.
+  let partials: URL?
 
   /// A store of any kind, opened with the options that the cache's settings make.
-  public init(_ open: @escaping @Sendable (BlobStoreOptions) throws -> any BlobStore) { self.open = open }
+  public init(partials: URL? = nil, _ open: @escaping @Sendable (BlobStoreOptions) throws -> any BlobStore) {
+    self.open = open
+    self.partials = partials
+  }
+
+  /// One SQLite file in the folder, which is made if need be and is the cache's alone: fast, and few files.
+  public static func database(in folder: URL) -> DiskTier {
+    DiskTier(partials: folder.appending(path: "partial")) { options in
+      try SQLiteBlobStore(path: folder.appending(path: "cache.sqlite").path, options: options)
+    }
+  }
+
+  /// A file for each entry below `tiledb` in the folder: other programs can open what is there.
+  public static func files(in folder: URL) -> DiskTier {
+    DiskTier(partials: folder.appending(path: "partial")) { options in
+      try FileBlobStore(folder: folder.path, options: options)
+    }
+  }
 }

@@ -151,6 +151,7 @@ extension ResourceCache {
         ticket)
     case .askAnew: return .failed(Self.phantom(key))
     case .handOut(let metadata, let reason, let dropsStored):
+      // A disk that fails here still has what is out of date; the answer itself is good, and the next read asks again.
       if dropsStored { try? await dropStored([key]) }
       return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
     case .fail(let failure): return .failed(CacheError(failure, key))

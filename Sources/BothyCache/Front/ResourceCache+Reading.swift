@@ -107,19 +107,19 @@ extension ResourceCache {
     let task = Task { () -> Result<CachedResource, CacheError> in
       do throws(CacheError) { return .success(try await self.ask(work)) } catch { return .failure(error) }
     }
-    let id = state.withLock { state in
+    state.withLock { state in
       state.nextRefresh += 1
-      return state.nextRefresh
-    }
-    let tracked = Task {
-      _ = await withTaskCancellationHandler {
-        await task.value
-      } onCancel: {
-        task.cancel()
+      let id = state.nextRefresh
+      // Begun under the lock, so that its end cannot come before its entry.
+      state.refreshes[id] = Task {
+        _ = await withTaskCancellationHandler {
+          await task.value
+        } onCancel: {
+          task.cancel()
+        }
+        self.state.withLock { _ = $0.refreshes.removeValue(forKey: id) }
       }
-      self.state.withLock { _ = $0.refreshes.removeValue(forKey: id) }
     }
-    state.withLock { if !task.isCancelled { $0.refreshes[id] = tracked } }
     return task
   }
 }

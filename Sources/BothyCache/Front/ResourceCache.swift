@@ -7,7 +7,7 @@ internal import Synchronization
 /// is put in the faster ones. Nothing stale is passed off as fresh, nothing is lost that was good because something
 /// better could not be had, and everything here may be deleted at any time: what must not go belongs in a `Store`.
 ///
-///     let cache = try ResourceCache(sources: [tiles], disk: .directory(folder), loader: loader)
+///     let cache = try ResourceCache(sources: [tiles], disk: .database(in: folder), loader: loader)
 ///     let tile = try tiles.key(zoom: 16, x: 10472, y: 22982)
 ///     if let now = cache.peek(tile) { show(now) }
 ///     let answer = try await cache.value(tile)
@@ -47,7 +47,7 @@ public final class ResourceCache: Sendable {
   ///   - bundled: what came with the app, in the order in which it is looked at.
   ///   - loader: the way to the network; nil for a cache that never asks one.
   ///   - downloads: a folder for the beginnings of large downloads, so that also a killed process goes on where it was;
-  ///     nil to begin anew after each start.
+  ///     nil for the one that the disk's folder has, if it has one.
   ///   - clock: tells the time; tests bring their own.
   /// - Throws: `CacheError.sourceConflict`; `StoreError` when the store on disk cannot be opened.
   public init(
@@ -60,7 +60,7 @@ public final class ResourceCache: Sendable {
       MemoryLimits(bytes: settings.decodedBytes, largestShare: 1, order: .leastRecentlyUsed))
     self.clock = clock
     self.bundled = BundleLane(bundled)
-    let partials = downloads.map { PartialFiles($0) }
+    let partials = (downloads ?? disk?.partials).map { PartialFiles($0) }
     partials?.sweep(now: Date(timeIntervalSince1970: Double(clock.wall()) / 1000))
     fetcher = loader.map { Fetcher($0, clock: clock, partials: partials) }
     let (hub, board) = (hub, board)

@@ -1,0 +1,81 @@
+/// The names under which a cache's settings are stored in user defaults and property lists: part of the API, so that
+/// settings panels and launch arguments may use them.
+public enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
+  /// The most bytes in memory: a whole number, not negative.
+  case memoryBytes = "bothy.cache.memory.bytes"
+  /// The most entries in memory: a whole number from one on.
+  case memoryCount = "bothy.cache.memory.count"
+  /// `scanResistant`, `leastRecentlyUsed` or `firstIn`.
+  case memoryOrder = "bothy.cache.memory.order"
+  /// The most bytes of decoded values.
+  case decodedBytes = "bothy.cache.decoded.bytes"
+  /// The most bytes on disk.
+  case diskBytes = "bothy.cache.disk.bytes"
+  /// The most entries on disk.
+  case diskCount = "bothy.cache.disk.count"
+  /// `leastRecentlyUsed` or `firstIn`.
+  case diskOrder = "bothy.cache.disk.order"
+}
+
+/// One value of a setting, as it comes from wherever settings are stored.
+public enum CacheSettingValue: Sendable, Hashable {
+  case number(Int)
+  case text(String)
+}
+
+/// A setting that was not taken, and why; the next place it is stored in, or the default, counts in its stead.
+public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  public var key: String
+  /// Where the value was.
+  public var place: String
+  public var reason: String
+
+  public init(key: String, place: String, reason: String) {
+    self.key = key
+    self.place = place
+    self.reason = reason
+  }
+
+  public var description: String { "\(key) in \(place): \(reason)" }
+}
+
+extension CacheSettings {
+  /// Takes one value over; returns why not when it is none for the setting.
+  public mutating func set(_ key: CacheSettingKey, to value: CacheSettingValue) -> String? {
+    switch key {
+    case .memoryOrder, .diskOrder: return setOrder(key, value)
+    case .memoryBytes, .memoryCount, .decodedBytes, .diskBytes, .diskCount: break
+    }
+    let number: Int
+    switch value {
+    case .number(let given): number = given
+    case .text(let text):
+      guard let given = Int(text) else { return "\"\(text)\" is no whole number." }
+      number = given
+    }
+    let least = key == .memoryCount || key == .diskCount ? 1 : 0
+    guard number >= least else { return "\(number) is too small; it is \(least) at least." }
+    switch key {
+    case .memoryBytes: memory.bytes = number
+    case .memoryCount: memory.count = number
+    case .decodedBytes: decodedBytes = number
+    case .diskBytes: disk.bytes = Int64(number)
+    case .diskCount: disk.count = number
+    case .memoryOrder, .diskOrder: break
+    }
+    return nil
+  }
+
+  private mutating func setOrder(_ key: CacheSettingKey, _ value: CacheSettingValue) -> String? {
+    guard case .text(let text) = value else { return "It is a word, not a number." }
+    let known = MemoryLimits.Order.allCases.first { $0.rawValue.lowercased() == text.lowercased() }
+    switch (key, known) {
+    case (.memoryOrder, let order?): memory.order = order
+    case (.diskOrder, .leastRecentlyUsed): disk.order = .leastRecentlyUsed
+    case (.diskOrder, .firstIn): disk.order = .firstIn
+    default:
+      return "\"\(text)\" is no order; there are leastRecentlyUsed, firstIn and, in memory, scanResistant."
+    }
+    return nil
+  }
+}

@@ -1,0 +1,111 @@
+public import Foundation
+
+/// The cache configuration of route-me's property list (`caches`: an array of `memory-cache` and `db-cache`), read with
+/// the rules that route-me had.
+///
+/// - A memory cache has a `capacity` in tiles, 32 unless given; less than one is one.
+/// - A database cache has a `capacity` in tiles, 1000 unless given; 0 is no limit, a negative one is passed over. Its
+///   `strategy` is `LRU` or `FIFO` in any case, FIFO unless given. `minimalPurge` is how many go at a time: from one to
+///   the capacity, a tenth of it unless given.
+/// - An unknown type is passed over. Without the array there are a memory cache and a database cache, as they are
+///   without settings.
+///
+/// The limits in bytes are Bothy's own and hold besides.
+public struct LegacyCacheConfiguration: Sendable, Hashable {
+  /// Nil when there is no memory cache.
+  public var memory: MemoryLimits?
+  /// Nil when there is no database cache.
+  public var disk: BlobStoreLimits?
+  /// Whether the file was to be in the folder for caches. Bothy's always is; backed-up folders are for documents.
+  public var wantsCachesDirectory: Bool
+  /// What was passed over, and why.
+  public var problems: [CacheSettingProblem]
+
+  /// Reads the configuration of a property list file.
+  ///
+  /// - Throws: what reading the file throws, and `CacheError.invalidConfiguration` when it is no dictionary.
+  public init(contentsOf file: URL) throws {
+    let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
+    guard let dictionary = list as? [String: Any] else {
+      throw CacheError(
+        .invalidConfiguration, "\(file.lastPathComponent) is no property list with a dictionary.")
+    }
+    self.init(propertyList: dictionary)
+  }
+
+  /// Reads the configuration of a property list.
+  public init(propertyList: [String: Any]) {
+    memory = nil
+    disk = nil
+    wantsCachesDirectory = false
+    problems = []
+    guard let caches = propertyList["caches"] as? [Any] else {
+      if propertyList["caches"] != nil {
+        note("caches", "It is no array, so the caches are those of a list without it.")
+      }
+      memory = Self.memory(count: 32)
+      disk = disk([:], place: "caches")
+      return
+    }
+    for (index, element) in caches.enumerated() {
+      let place = "caches[\(index)]"
+      guard let cache = element as? [String: Any], let type = cache["type"] as? String else {
+        note("type", "There is no type; it is memory-cache or db-cache.", place)
+        continue
+      }
+      switch type.lowercased() {
+      case "memory-cache": memory = Self.memory(count: max(1, number(cache, "capacity", place) ?? 32))
+      case "db-cache":
+        disk = disk(cache, place: place)
+        wantsCachesDirectory = (cache["useCachesDirectory"] as? Bool) ?? false
+      default: note("type", "\"\(type)\" is unknown; there are memory-cache and db-cache.", place)
+      }
+    }
+  }
+
+  /// The settings for a cache; what the list does not have is switched off.
+  public var settings: CacheSettings {
+    CacheSettings(memory: memory ?? MemoryLimits(bytes: 0), disk: disk ?? BlobStoreLimits())
+  }
+
+  private static func memory(count: Int) -> MemoryLimits {
+    MemoryLimits(count: count, largestShare: 1, order: .leastRecentlyUsed)
+  }
+
+  private mutating func disk(_ cache: [String: Any], place: String) -> BlobStoreLimits {
+    var capacity = 1000
+    if let given = number(cache, "capacity", place) {
+      if given >= 0 { capacity = given } else { note("capacity", "\(given) is negative; it is 1000.", place) }
+    }
+    var order = BlobStoreLimits.Order.firstIn
+    if let strategy = cache["strategy"] as? String {
+      switch strategy.uppercased() {
+      case "LRU": order = .leastRecentlyUsed
+      case "FIFO": order = .firstIn
+      default: note("strategy", "\"\(strategy)\" is unknown; it is FIFO.", place)
+      }
+    }
+    if capacity == 0 { return BlobStoreLimits(order: order) }
+    var purge = max(1, capacity / 10)
+    if let given = number(cache, "minimalPurge", place) {
+      if (1...capacity).contains(given) {
+        purge = given
+      } else {
+        note("minimalPurge", "\(given) is not from 1 to \(capacity); it is \(purge).", place)
+      }
+    }
+    return BlobStoreLimits(count: capacity, order: order, slack: .minimalPurge(purge))
+  }
+
+  private mutating func number(_ cache: [String: Any], _ name: String, _ place: String) -> Int? {
+    guard let value = cache[name] else { return nil }
+    if let number = value as? Int { return number }
+    if let text = value as? String, let number = Int(text) { return number }
+    note(name, "\(value) is no whole number.", place)
+    return nil
+  }
+
+  private mutating func note(_ key: String, _ reason: String, _ place: String = "the property list") {
+    problems.append(CacheSettingProblem(key: key, place: place, reason: reason))
+  }
+}

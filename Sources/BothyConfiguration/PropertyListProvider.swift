@@ -1,0 +1,114 @@
+internal import BothyCache
+public import Configuration
+public import Foundation
+
+/// A provider of swift-configuration over the objects of a property list, with keys flat or nested at the dots.
+public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
+  public let providerName: String
+  private let values: [String: ConfigContent]
+
+  /// - Throws: what reading the file throws.
+  public init(contentsOf file: URL) throws {
+    let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
+    self.init(file.lastPathComponent, propertyList: list as? [String: Any] ?? [:])
+  }
+
+  /// The numbers, words and truths of a dictionary; anything else is left out.
+  public init(_ name: String, propertyList: [String: Any]) {
+    providerName = name
+    var values: [String: ConfigContent] = [:]
+    Self.flatten(propertyList, "", &values)
+    self.values = values
+  }
+
+  init(_ name: String, _ settings: [CacheSettingKey: CacheSettingValue]) {
+    providerName = name
+    var values: [String: ConfigContent] = [:]
+    for (key, value) in settings {
+      switch value {
+      case .number(let number): values[key.rawValue] = .int(number)
+      case .text(let text): values[key.rawValue] = .string(text)
+      }
+    }
+    self.values = values
+  }
+
+  public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+    let name = key.components.joined(separator: ".")
+    guard let content = values[name] else { return LookupResult(encodedKey: name, value: nil) }
+    guard let converted = content.converted(to: type) else { throw WrongType(name: name, wanted: type) }
+    return LookupResult(encodedKey: name, value: ConfigValue(converted, isSecret: false))
+  }
+
+  public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
+    try value(forKey: key, type: type)
+  }
+
+  nonisolated(nonsending) public func watchValue<Return: ~Copyable>(
+    forKey key: AbsoluteConfigKey, type: ConfigType,
+    updatesHandler:
+      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>)
+      async throws -> Return
+  ) async throws -> Return {
+    try await watchValueFromValue(forKey: key, type: type, updatesHandler: updatesHandler)
+  }
+
+  public func snapshot() -> any ConfigSnapshot { self }
+
+  nonisolated(nonsending) public func watchSnapshot<Return: ~Copyable>(
+    updatesHandler:
+      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws
+      -> Return
+  ) async throws -> Return {
+    try await watchSnapshotFromSnapshot(updatesHandler: updatesHandler)
+  }
+
+  private static func flatten(
+    _ list: [String: Any], _ prefix: String, _ values: inout [String: ConfigContent]
+  ) {
+    for (key, value) in list {
+      if let nested = value as? [String: Any] {
+        flatten(nested, prefix + key + ".", &values)
+      } else if let content = ConfigContent(propertyList: value) {
+        values[prefix + key] = content
+      }
+    }
+  }
+}
+
+/// A value that is stored as something else than was asked for.
+struct WrongType: Error, CustomStringConvertible {
+  var name: String
+  var wanted: ConfigType
+  var description: String { "\(name) is no \(wanted.rawValue)." }
+}
+
+extension ConfigContent {
+  /// Nil for what is no number, word or truth.
+  init?(propertyList value: Any) {
+    if let text = value as? String {
+      self = .string(text)
+    } else if let number = value as? NSNumber {
+      self = Int(exactly: number).map { .int($0) } ?? .double(number.doubleValue)
+    } else {
+      return nil
+    }
+  }
+
+  /// The same as another type, where nothing is lost; launch arguments are texts, whatever they mean.
+  func converted(to type: ConfigType) -> ConfigContent? {
+    switch (self, type) {
+    case (.int, .int), (.string, .string), (.double, .double), (.bool, .bool): self
+    case (.string(let text), .int): Int(text).map { .int($0) }
+    case (.string(let text), .double): Double(text).map { .double($0) }
+    case (.string(let text), .bool):
+      ["true", "yes", "1"].contains(text.lowercased())
+        ? .bool(true) : ["false", "no", "0"].contains(text.lowercased()) ? .bool(false) : nil
+    case (.int(let number), .double): .double(Double(number))
+    case (.int(let number), .bool): number == 0 || number == 1 ? .bool(number == 1) : nil
+    case (.int(let number), .string): .string(String(number))
+    case (.double(let number), .string): .string(String(number))
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,51 @@
+public import Configuration
+public import Foundation
+
+/// A provider of swift-configuration over user defaults: launch arguments and what settings panels wrote.
+///
+/// What was registered with `UserDefaults.register` cannot be told from these on every platform and counts as stored;
+/// give defaults of last resort to the reader instead.
+///
+/// Unchecked: `UserDefaults` may be used from any thread, which its documentation says and its declaration does not.
+public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
+  public let providerName = "user defaults"
+  private let defaults: UserDefaults
+
+  public init(_ defaults: UserDefaults = .standard) { self.defaults = defaults }
+
+  public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+    let name = key.components.joined(separator: ".")
+    guard let object = defaults.object(forKey: name) else {
+      return LookupResult(encodedKey: name, value: nil)
+    }
+    guard let content = ConfigContent(propertyList: object)?.converted(to: type) else {
+      throw WrongType(name: name, wanted: type)
+    }
+    return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: false))
+  }
+
+  public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
+    try value(forKey: key, type: type)
+  }
+
+  nonisolated(nonsending) public func watchValue<Return: ~Copyable>(
+    forKey key: AbsoluteConfigKey, type: ConfigType,
+    updatesHandler:
+      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>)
+      async throws -> Return
+  ) async throws -> Return {
+    try await watchValueFromValue(forKey: key, type: type, updatesHandler: updatesHandler)
+  }
+
+  public func snapshot() -> any ConfigSnapshot {
+    PropertyListProvider(providerName, propertyList: defaults.dictionaryRepresentation())
+  }
+
+  nonisolated(nonsending) public func watchSnapshot<Return: ~Copyable>(
+    updatesHandler:
+      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws
+      -> Return
+  ) async throws -> Return {
+    try await watchSnapshotFromSnapshot(updatesHandler: updatesHandler)
+  }
+}

@@ -1,0 +1,75 @@
+import BothyCache
+import Foundation
+import Testing
+
+@Suite("The configuration of route-me")
+struct LegacyConfigurationTests {
+  private func read(_ caches: [[String: any Sendable]]?) -> LegacyCacheConfiguration {
+    LegacyCacheConfiguration(propertyList: caches.map { ["caches": $0] } ?? [:])
+  }
+
+  /// Promises: R-19
+  @Test("Without a configuration there are a memory and a database cache with route-me's sizes")
+  func none() {
+    let read = read(nil)
+    #expect(read.memory?.count == 32)
+    #expect(
+      read.disk?.count == 1000 && read.disk?.order == .firstIn && read.disk?.slack == .minimalPurge(100))
+    #expect(read.problems.isEmpty)
+  }
+
+  /// Promises: R-19
+  @Test("Memory capacities below one are one", arguments: [(-3, 1), (0, 1), (1, 1), (77, 77)])
+  func memory(given: Int, count: Int) {
+    let read = read([["type": "memory-cache", "capacity": given]])
+    #expect(read.memory?.count == count && read.disk == nil)
+    #expect(read.settings.memory.count == count)
+  }
+
+  /// Promises: R-19
+  @Test(
+    "A database capacity of 0 is no limit, a negative one is passed over",
+    arguments: [(0, nil), (-1, 1000), (50, 50)])
+  func database(given: Int, count: Int?) {
+    let read = read([["type": "db-cache", "capacity": given, "strategy": "lru", "useCachesDirectory": true]])
+    #expect(read.disk?.count == count && read.disk?.order == .leastRecentlyUsed && read.memory == nil)
+    #expect(read.problems.isEmpty == (given >= 0))
+    #expect(read.wantsCachesDirectory)
+    #expect(read.settings.memory.bytes == 0)
+  }
+
+  /// Promises: R-19
+  @Test(
+    "The purge is from one to the capacity, else a tenth of it",
+    arguments: [(1, 1), (50, 50), (0, 5), (51, 5), (-2, 5)])
+  func purge(given: Int, purge: Int) {
+    let read = read([["type": "db-cache", "capacity": 50, "minimalPurge": given]])
+    #expect(read.disk?.slack == .minimalPurge(purge))
+    #expect(read.problems.isEmpty == (given == purge))
+    #expect(self.read([["type": "db-cache", "capacity": 5]]).disk?.slack == .minimalPurge(1))
+  }
+
+  /// Promises: R-19
+  @Test("Unknown types and words are passed over and named")
+  func unknown() {
+    let read = read([
+      ["type": "punch-cards"], ["capacity": 3], ["type": "DB-Cache", "strategy": "random", "capacity": "12"],
+    ])
+    #expect(read.disk?.count == 12 && read.disk?.order == .firstIn && read.memory == nil)
+    #expect(read.problems.map(\.place) == ["caches[0]", "caches[1]", "caches[2]"])
+    #expect(LegacyCacheConfiguration(propertyList: ["caches": "none"]).memory?.count == 32)
+  }
+
+  @Test("A file is read, and one that is no property list is an error")
+  func file() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "routeme.plist")
+    let list = ["caches": [["type": "memory-cache", "capacity": 7]]]
+    try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0).write(to: file)
+    #expect(try LegacyCacheConfiguration(contentsOf: file).memory?.count == 7)
+    try Data("[]".utf8).write(to: file)
+    #expect(throws: (any Error).self) { try LegacyCacheConfiguration(contentsOf: file) }
+  }
+}

@@ -1,0 +1,84 @@
+import BothyCache
+import BothyConfiguration
+import Configuration
+import Foundation
+import Testing
+
+@Suite("Settings from where apps store them")
+struct CacheSettingsReadingTests {
+  /// User defaults and a property list of a test's own, which go with it.
+  private final class Places {
+    let name = "bothy.tests." + UUID().uuidString
+    let file: URL
+    let defaults: UserDefaults
+
+    init(_ list: [String: any Sendable]) throws {
+      file = FileManager.default.temporaryDirectory.appending(path: name + ".plist")
+      defaults = UserDefaults(suiteName: name) ?? .standard
+      try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0).write(to: file)
+    }
+
+    deinit {
+      defaults.removePersistentDomain(forName: name)
+      try? FileManager.default.removeItem(at: file)
+    }
+  }
+
+  /// Promises: R-18
+  @Test("The code wins over the stored default, that over the property list, that over what is registered")
+  func precedence() throws {
+    let key = CacheSettingKey.memoryBytes
+    let places = try Places([key.rawValue: 2000, "bothy": ["cache": ["disk": ["count": 7]]]])
+    func read(_ explicit: [CacheSettingKey: CacheSettingValue] = [:], list: Bool = true) -> CacheSettings {
+      CacheSettings.reading(
+        explicit: explicit, stored: places.defaults, propertyList: list ? places.file : nil,
+        registered: CacheSettings(memory: MemoryLimits(bytes: 1000))
+      ).settings
+    }
+    #expect(read(list: false).memory.bytes == 1000)
+    #expect(read().memory.bytes == 2000)
+    #expect(read().disk.count == 7)
+    places.defaults.set(3000, forKey: key.rawValue)
+    #expect(read().memory.bytes == 3000)
+    #expect(read([key: .number(4000)]).memory.bytes == 4000)
+  }
+
+  /// Promises: R-18
+  @Test("What is no value for a setting is named, and the next place counts")
+  func invalid() throws {
+    let places = try Places([
+      "bothy.cache.memory.bytes": 5000, "bothy.cache.memory.order": "firstIn", "bothy.cache.disk.count": 0,
+    ])
+    places.defaults.set("plenty", forKey: "bothy.cache.memory.bytes")
+    places.defaults.set(7, forKey: "bothy.cache.memory.order")
+    places.defaults.set("-1", forKey: "bothy.cache.decoded.bytes")
+    let (settings, problems) = CacheSettings.reading(stored: places.defaults, propertyList: places.file)
+    #expect(settings.memory.bytes == 5000 && settings.memory.order == .firstIn)
+    #expect(settings.disk.count == CacheSettings().disk.count)
+    #expect(settings.decodedBytes == CacheSettings().decodedBytes)
+    #expect(
+      Set(problems.map(\.key)) == [
+        "bothy.cache.memory.bytes", "bothy.cache.memory.order", "bothy.cache.decoded.bytes",
+        "bothy.cache.disk.count",
+      ])
+    #expect(problems.allSatisfy { !$0.reason.isEmpty })
+  }
+
+  @Test("A property list that is not there is named and harms nothing")
+  func noFile() throws {
+    let places = try Places([:])
+    let missing = places.file.appendingPathExtension("not")
+    let (settings, problems) = CacheSettings.reading(stored: places.defaults, propertyList: missing)
+    #expect(settings == CacheSettings() && problems.map(\.key) == ["*"])
+  }
+
+  @Test("Any provider of swift-configuration will do")
+  func providers() throws {
+    let environment = EnvironmentVariablesProvider(environmentVariables: ["BOTHY_CACHE_DISK_BYTES": "123456"])
+    #expect(CacheSettings.reading(from: [environment]).settings.disk.bytes == 123_456)
+    let places = try Places([:])
+    places.defaults.set(88, forKey: "bothy.cache.decoded.bytes")
+    let reader = ConfigReader(provider: UserDefaultsProvider(places.defaults))
+    #expect(reader.int(forKey: "bothy.cache.decoded.bytes") == 88)
+  }
+}

@@ -1,0 +1,28 @@
+import BothyConfiguration
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("The URL cache that the app shares", .serialized)
+struct URLCacheControlTests {
+  /// Promises: R-17
+  @Test("It is left alone unless it is switched off, and gets back what it had when it is switched on again")
+  func switching() throws {
+    let name = "bothy.tests." + UUID().uuidString
+    let defaults = try #require(UserDefaults(suiteName: name))
+    defer { defaults.removePersistentDomain(forName: name) }
+    let before = URLCache.shared.memoryCapacity
+    URLCacheControl.apply(defaults)
+    #expect(URLCache.shared.memoryCapacity == before && before > 0)
+    #expect(!URLCacheControl.isDisabled(in: defaults))
+    URLCacheControl.setDisabled(true, in: defaults)
+    URLCacheControl.setDisabled(true, in: defaults)
+    #expect(URLCache.shared.memoryCapacity == 0)
+    #expect(defaults.bool(forKey: "kRMDisableGlobalURLCache"))
+    URLCacheControl.setDisabled(false, in: defaults)
+    #expect(URLCache.shared.memoryCapacity == before)
+  }
+}
