@@ -37,14 +37,6 @@ package enum AnswerKind: Sendable, Hashable {
     status == 500 || status == 502 || status == 503 || status == 504
   }
 
-  /// Whether a server that answers so is well: it answered what was asked, if only that nothing has changed.
-  package static func isHealthy(_ status: Int) -> Bool {
-    switch AnswerKind(status: status) {
-    case .body, .negative, .notModified, .partial: true
-    case .redirect, .retry, .error, .interim: false
-    }
-  }
-
   /// The statuses that may be kept without saying for how long (RFC 9110 §15.1).
   package static func allowsGuess(_ status: Int) -> Bool {
     switch status {

@@ -1,4 +1,3 @@
-internal import Foundation
 package import HTTPTypes
 
 /// Which fields of the request an answer depends on (RFC 9110 §12.5.5, RFC 9111 §4.1).
@@ -31,20 +30,6 @@ package enum Vary: Sendable, Hashable {
   /// Whether a request that says this would have got the same answer.
   package static func matches(_ stored: [VariedField], _ request: HTTPFields) -> Bool {
     stored.allSatisfy { $0.value == normalized($0.name, in: request) }
-  }
-
-  /// Of the stored variants the one for this request: the one confirmed last if several match.
-  package static func select(_ variants: [EntryMetadata], for request: HTTPFields) -> Int? {
-    variants.indices.filter { matches(variants[$0].variedOn, request) }
-      .max { variants[$0].validatedAt < variants[$1].validatedAt }
-  }
-
-  /// A text that is the same for requests that get the same variant; empty when the answer depends on nothing.
-  package static func variant(_ stored: [VariedField]) -> String {
-    stored.map { field in
-      let value = field.value.map { "=" + $0.replacing("%", with: "%25").replacing("\n", with: "%0A") } ?? ""
-      return field.name + value
-    }.joined(separator: "\n")
   }
 
   /// The lines of a field as one, without the white space around its members; languages in lower case and in order

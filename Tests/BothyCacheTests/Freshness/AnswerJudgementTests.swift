@@ -98,13 +98,6 @@ struct AnswerJudgementTests {
     #expect(entry.state(at: At.days(1)) == .fresh && entry.receivedAt == At.start)
   }
 
-  /// Promises: B-7
-  @Test("A server that says nothing has changed is well, and so is one that knows there is nothing")
-  func healthy() {
-    for status in [200, 204, 304, 404] { #expect(AnswerKind.isHealthy(status)) }
-    for status in [302, 400, 429, 500, 503, 511] { #expect(!AnswerKind.isHealthy(status)) }
-  }
-
   /// Promises: R-30
   @Test("The sign-in page of a network is not taken for a tile, by its type or by its bytes")
   func captivePortal() {
