@@ -28,6 +28,8 @@ public struct ReadOptions: Sendable {
   public var query: [String: String]
   /// From this moment on the bytes count as stale whatever else is said; milliseconds since 1970.
   public var expiresAt: Int64?
+  /// Told how far the download is that this read waits for, also one that another reader began. Called from any thread.
+  public var progress: (@Sendable (LoadProgress) -> Void)?
   package var typed: TypedDemand?
 
   public init(

@@ -34,8 +34,9 @@ extension ResourceCache {
     board.count(key.source) { $0.coalesced += 1 }
     let name = FlightKey(key: key, fields: demand.options.fields, type: demand.options.typed?.type)
     do throws(LoadFailure) {
-      return try await flights.value(for: name, priority: demand.options.priority) {
-        flight async throws(LoadFailure) in
+      return try await flights.value(
+        for: name, priority: demand.options.priority, progress: demand.options.progress
+      ) { flight async throws(LoadFailure) in
         try await self.load(demand, fetcher, flight)
       }
     } catch {

@@ -123,7 +123,6 @@ struct FetcherTests {
     #expect(try await bench.fetch().status == 200, "nobody said what to expect")
   }
 
-  /// Promises: T-28
   @Test("Fields go out as they were given; none speaks of conditions unless the caller does")
   func fields() async throws {
     let version = try #require(HTTPField.Name("App-Version"))

@@ -20,6 +20,9 @@ struct BodyBuffer {
 
   var isOverLimit: Bool { bytes.count > limit }
 
+  /// Makes room for what was announced, as far as one dares to believe it.
+  mutating func expect(_ count: Int) { bytes.reserveCapacity(min(count, 1 << 24)) }
+
   mutating func append(_ piece: Data) {
     bytes.append(piece)
     if let writer {

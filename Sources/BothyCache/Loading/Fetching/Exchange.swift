@@ -103,7 +103,8 @@ extension Fetcher {
           exchange.partial = partial
           request.isMultiplexed = isMultiplexed
           if isSilent, case .failure = ending {
-            ending = .failure(LoadFailure(.timedOut, "\(asked.url) did not answer for \(timeout)."))
+            ending = .failure(
+              LoadFailure(.timedOut, "\(asked.url.shownAddress) did not answer for \(timeout)."))
           }
           return ending
         }

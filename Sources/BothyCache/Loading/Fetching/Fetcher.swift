@@ -68,7 +68,9 @@ package final class Fetcher: Sendable {
     let origins = order.urls.compactMap { Origin($0) }
     guard !origins.isEmpty, origins.count == order.urls.count else {
       throw LoadFailure(
-        .invalidRequest, "\(order.urls) is no address of a web server: it begins with http:// or https://.")
+        .invalidRequest,
+        "\(order.urls.map(\.shownAddress)) is no address of a web server: it begins with http:// or https://."
+      )
     }
     if order.requiresUserAgent, order.fields[.userAgent]?.isEmpty ?? true {
       throw LoadFailure(

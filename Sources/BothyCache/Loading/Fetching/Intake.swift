@@ -53,7 +53,7 @@ extension Fetcher {
         return .answer(answer)
       }
       if response.status == 206, order.fields[.range] == nil {
-        throw LoadFailure(.truncated, "\(sent.url) answered with a part of what was asked for.")
+        throw LoadFailure(.truncated, "\(sent.url.shownAddress) answered with a part of what was asked for.")
       }
       if begun != nil, response.status == 200 { partials?.remove(order.urls[0]) }
       var answer = try await collect(response, &intake, continuing: nil, total: nil)
@@ -94,6 +94,7 @@ extension Fetcher {
     let expected = isBodiless ? nil : total ?? said
     do {
       if let expected, expected > order.bodyLimit { throw Self.tooLarge(order) }
+      if let expected { body.expect(Int(expected)) }
       for try await piece in response.body {
         if body.bytes.isEmpty, let mismatch = mismatch(order, response, piece) { throw mismatch }
         body.append(piece)
@@ -105,7 +106,8 @@ extension Fetcher {
       if Task.isCancelled, expected != Int64(body.bytes.count) { throw LoadFailure.cancelled }
       if let expected, expected != Int64(body.bytes.count) {
         throw LoadFailure(
-          .truncated, "\(intake.request.url) announced \(expected) bytes and sent \(body.bytes.count).")
+          .truncated,
+          "\(intake.request.url.shownAddress) announced \(expected) bytes and sent \(body.bytes.count).")
       }
     } catch {
       let failure = LoadFailure.of(error)
@@ -124,7 +126,7 @@ extension Fetcher {
   private static func tooLarge(_ order: FetchOrder) -> LoadFailure {
     LoadFailure(
       .tooLarge(limit: order.bodyLimit),
-      "\(order.urls[0]) is larger than the \(order.bodyLimit) bytes that the source's limit allows. Nothing was kept."
+      "\(order.urls[0].shownAddress) is larger than the \(order.bodyLimit) bytes that the source's limit allows. Nothing was kept."
     )
   }
 
@@ -135,7 +137,7 @@ extension Fetcher {
     else { return nil }
     return LoadFailure(
       .unexpectedType(type),
-      "\(order.urls[0]) brought \(type), not what the source has. A network that wants a sign-in first does so."
+      "\(order.urls[0].shownAddress) brought \(type), not what the source has. A network that wants a sign-in first does so."
     )
   }
 }

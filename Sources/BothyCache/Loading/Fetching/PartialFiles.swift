@@ -19,14 +19,19 @@ package struct PartialFiles: Sendable {
   }
 
   private struct Head: Codable {
-    var url: String
+    /// A hash of the address: addresses may carry secrets, which belong in no file.
+    var resource: String
     var validator: String
     var total: Int64?
     var fields: [[String]]
   }
 
   private func file(_ url: String) -> URL {
-    directory.appending(path: String(FetchOrder.stableHash(url), radix: 16) + ".part")
+    directory.appending(path: Self.name(url) + ".part")
+  }
+
+  private static func name(_ url: String) -> String {
+    SHA256.hash(data: Data(url.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
   /// What is there of the address; nil when there is nothing that can be continued.
@@ -38,7 +43,7 @@ package struct PartialFiles: Sendable {
     }
     var frames = Frames(data)
     guard let first = frames.next(), let head = try? JSONDecoder().decode(Head.self, from: first),
-      head.url == url
+      head.resource == Self.name(url)
     else { return nil }
     var fields = HTTPFields()
     for pair in head.fields where pair.count == 2 {
@@ -60,7 +65,7 @@ package struct PartialFiles: Sendable {
       let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
       let head = Head(
-        url: partial.url, validator: partial.validator, total: partial.total,
+        resource: Self.name(partial.url), validator: partial.validator, total: partial.total,
         fields: partial.fields.map { [$0.name.rawName, $0.value] })
       try handle.truncate(atOffset: 0)
       try handle.write(contentsOf: Frames.frame(JSONEncoder().encode(head)))

@@ -19,18 +19,23 @@ enum RedirectRule {
   static func step(from url: String, status: Int, fields: HTTPFields, hops: Int) -> Step {
     guard AnswerKind(status: status) == .redirect, let location = fields[.location] else { return .deliver }
     guard hops < limit else {
-      return refuse("\(url) was redirected more than \(limit) times. Ask for the address that it ends at.")
+      return refuse(
+        "\(url.shownAddress) was redirected more than \(limit) times. Ask for the address that it ends at.")
     }
     guard let base = URL(string: url), let target = URL(string: location, relativeTo: base)?.absoluteURL,
       var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
-    else { return refuse("\(url) redirects to \"\(location)\", which is no address.") }
+    else {
+      return refuse("\(url.shownAddress) redirects to \"\(location.shownAddress)\", which is no address.")
+    }
     parts.fragment = nil
     guard let text = parts.string, let origin = Origin(text) else {
-      return refuse("\(url) redirects to \"\(location)\", which is no address of a web server.")
+      return refuse(
+        "\(url.shownAddress) redirects to \"\(location.shownAddress)\", which is no address of a web server.")
     }
     if base.scheme?.lowercased() == "https", origin.scheme != "https" {
       return refuse(
-        "\(url) redirects from https to \(origin), where anybody on the way could change the bytes.")
+        "\(url.shownAddress) redirects from https to \(origin), where anybody on the way could change the bytes."
+      )
     }
     return .follow(text)
   }

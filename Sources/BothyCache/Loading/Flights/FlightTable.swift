@@ -65,13 +65,6 @@ struct FlightTable<Key: Hashable & Sendable>: ~Copyable {
     return .callOff(flight: entry.flight)
   }
 
-  mutating func change(_ key: Key, waiter: Int, to priority: LoadPriority) -> Leaving {
-    guard entries[key]?.waiters[waiter] != nil else { return .nothing }
-    entries[key]?.waiters[waiter] = priority
-    guard let entry = entries[key], !entry.isCalledOff, let highest = entry.priority else { return .nothing }
-    return .settle(flight: entry.flight, highest)
-  }
-
   /// A load has ended. `cameToNothing`: it ended because it was called off.
   mutating func land(_ key: Key, flight: Int, cameToNothing: Bool) -> Landing {
     guard let entry = entries[key], entry.flight == flight else { return .nothing }

@@ -21,3 +21,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { scheme + "://" + authority }
 }
+
+extension String {
+  /// The address as it may be shown: without a query, which may hold secrets.
+  var shownAddress: String { String(prefix { $0 != "?" && $0 != "#" }) }
+}
