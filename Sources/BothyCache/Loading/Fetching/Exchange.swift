@@ -48,7 +48,9 @@ extension Fetcher {
         partials?.remove(order.urls[0])
         exchange.partial = nil
       case .redirect(let target):
-        guard let next = Origin(target) else { return .failure(.cancelled) }
+        guard let next = Origin(target) else {
+          return .failure(LoadFailure(.redirectRefused, "A redirect leads to no address of a web server."))
+        }
         fields = RedirectRule.fields(fields, from: origin, to: next, secrets: order.secretFields)
         (url, origin, hops) = (target, next, hops + 1)
       }
