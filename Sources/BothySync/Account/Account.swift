@@ -57,7 +57,10 @@ extension SyncedStore {
       }
       try store.close()
       if case .export(let path) = form { try DatabaseFiles.moveBlobs(of: store.path, to: path) }
-      if form != .park { try DatabaseFiles.remove(store.path) }
+      if form != .park {
+        for key in try store.secrets.keys() { try store.secrets.remove(key) }
+        try DatabaseFiles.remove(store.path)
+      }
       return count
     }
   }

@@ -135,7 +135,7 @@ extension SyncedStore {
         throw SyncError(error)
       }
       if options.cacheResults ?? true && configuration.cache == .enabled {
-        try await receive(found.records)
+        try await take(found.records)
       }
       let values = try await unmerged(query, found.records).map(convert)
       return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)

@@ -46,23 +46,16 @@ extension SyncedStore {
       }
     }
   }
+}
 
-  /// Takes in changes that arrived by a channel of the app's own, a socket say. Each is applied unless something at
-  /// least as new is here; where the record has pending work it is kept beside that, for the merge policy. Changes of
-  /// containers that are not followed are left out, unless `fromAnywhere`. One transaction.
-  ///
-  /// Nothing is taken for complete by this: the next pull brings whatever was missed. Returns the number of rows
-  /// that changed.
-  @discardableResult
-  public func receive(_ changes: [ServerRecord], fromAnywhere: Bool = true) async throws -> Int {
+extension SyncedStore {
+  /// Takes in what a query brought. Each record is applied unless something at least as new is here; where it has
+  /// pending work it is kept beside that, for the merge policy. One transaction.
+  func take(_ records: [ServerRecord]) async throws {
     let now = clock.now()
-    let scopes = configuration.pullScopes
-    return try await store.write(origin: .remote) { transaction in
+    try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for change in changes where fromAnywhere || scopes.contains(where: { $0.contains(change.container) }) {
-        try pull.apply(change, ifNewer: true)
-      }
-      return pull.pulled
+      for record in records { try pull.apply(record, ifNewer: true) }
     }
   }
 }

@@ -50,6 +50,7 @@ extension SyncedStore {
         {
           return .outdated
         }
+        if record.isDeleted && row == nil && entry == nil { return .outdated }
         let isFollowed = scopes.contains { $0.contains(record.container) }
         guard isFollowed || storesAll || entry != nil || row != nil else { return .ignored }
         var pull = try PullApplication(transaction, now: now)

@@ -164,6 +164,24 @@ struct SecretTests {
     #expect(try !contains(Self.word, device))
   }
 
+  @Test("Signing out forgets the secrets, unless the work is parked")
+  func signOut() async throws {
+    for (form, left) in [(Account.SignOut.discard, 0), (.park, 1)] {
+      let folder = try TemporaryFolder()
+      let world = try SimulatedWorld()
+      let kept = MemorySecretStore()
+      var options = StoreOptions()
+      options.secrets = kept
+      let store = try SyncedStore(
+        at: folder.path + "/a.sqlite", schema: Self.schema, remote: InProcessRemote(world.authority),
+        configuration: .quiet, options: options)
+      try await store.store.write { [record = user()] in try $0.insert(record) }
+      #expect(kept.keys().count == 1)
+      try await store.signOut(form)
+      #expect(kept.keys().count == left)
+    }
+  }
+
   @Test("Only an optional string of a synced type, with no index and no default, can be sensitive")
   func declaration() throws {
     for field in [

@@ -59,17 +59,21 @@ struct NTIBridgeTests {
       space: "test", principal: Principal("tester"), .note("T3"))
     let changes = [records[.note("T1")], records[.note("T2")], tombstone].compactMap { $0 }
     #expect(changes.count == 3)
-    #expect(try await pair.a.store.receive(changes) == 2)
+    var outcomes: [LiveChangeOutcome] = []
+    for change in changes { outcomes.append(try await pair.a.store.apply(LiveChange(change))) }
+    #expect(outcomes == [.applied, .noted, .applied])
     #expect(try pair.a.title("T1") == "news")
     #expect(try pair.a.title("T2") == "mine" && pair.a.isPending("T2"))
     #expect(try pair.a.store.outbox().first?.shadow?.version == records[.note("T2")]?.version)
     #expect(try pair.a.note("T3") == nil)
-    #expect(try await pair.a.store.receive(changes + [old]) == 0)
+    for change in changes + [old] {
+      #expect(try await pair.a.store.apply(LiveChange(change)) == .outdated)
+    }
     #expect(try pair.a.title("T1") == "news")
     try pair.a.insert("T4", "own")
     await pair.a.store.sync()
     let echo = try #require(try await pair.world.serverRecords()[.note("T4")])
-    #expect(try await pair.a.store.receive([echo]) == 0)
+    #expect(try await pair.a.store.apply(LiveChange(echo)) == .outdated)
     #expect(try await pair.isEven())
   }
 
@@ -80,9 +84,13 @@ struct NTIBridgeTests {
     let change = ServerRecord(
       id: .note("X"), container: "elsewhere", version: "7", modified: 0,
       fields: FieldsDocument(["title": "x", "score": 0]))
-    #expect(try await pair.a.store.receive([change], fromAnywhere: false) == 0)
-    #expect(try await pair.a.store.receive([change]) == 1)
-    #expect(try pair.a.title("X") == "x")
+    #expect(try await pair.a.store.apply(LiveChange(change)) == .ignored)
+    let storing = try await Pair.preset(.ntiBridge) {
+      $0.pullScopes = [PullScope(container: "followed")]
+      $0.storesUnfollowedChanges = true
+    }
+    #expect(try await storing.a.store.apply(LiveChange(change)) == .applied)
+    #expect(try storing.a.title("X") == "x")
   }
 
   /// Promises: N-10
