@@ -249,6 +249,7 @@ struct AccountTests {
     #expect(try exists.account.store.pendingCounts().total == 1)
   }
 
+  /// Promises: Scenario-25
   @Test(
     "Signing out during a sync lets its present request end; the sync and both callers have one outcome each")
   func duringSync() async throws {
