@@ -91,7 +91,7 @@ let package = Package(
     .executableTarget(
       name: "BothyTool",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyServer", log,
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyServer", httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],

@@ -24,7 +24,7 @@ struct BothyCommand: AsyncParsableCommand {
       DemoCommand.self, ServeCommand.self, DatabaseCommand.self, SyncCommand.self, StatusCommand.self,
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
-      CacheCommand.self,
+      CacheCommand.self, SourceCommand.self,
       CompletionsCommand.self, DebugCommand.self,
     ])
 

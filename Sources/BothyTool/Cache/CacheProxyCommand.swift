@@ -27,10 +27,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
   var origin: String
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "port")) var listen = 8081
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
-  @Option(
-    help: ArgumentHelp("The folder that keeps the copies; it is made when it is missing.", valueName: "dir"),
-    completion: .directory)
-  var store = "./bothy-cache"
+  @OptionGroup var store: CacheStoreOptions
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @OptionGroup var output: OutputOptions
 
@@ -41,10 +38,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
   func run() async throws {
     let clock = try ToolClock()
     let loader = Loaders.make()
-    let store = store
-    let cache = try ResourceCache(
-      disk: DiskTier { try FileBlobStore(folder: store, options: $0) }, loader: loader,
-      clock: LoadClock(ContinuousClock(), wall: { clock.now() }))
+    let cache = try store.open(try store.sources(), loader: loader)
     var configuration = CacheProxyConfiguration(
       port: listen, source: try CacheProxyConfiguration.source(origin: origin), cache: cache, loader: loader,
       logger: logger())

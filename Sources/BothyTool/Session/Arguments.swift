@@ -1,7 +1,9 @@
 public import ArgumentParser
+public import BothyCache
 import BothyStore
 public import BothySync
 
+extension ReadMode: ExpressibleByArgument {}
 extension FetchPolicy: ExpressibleByArgument {}
 extension SavePolicy: ExpressibleByArgument {}
 extension SyncScope: ExpressibleByArgument {}

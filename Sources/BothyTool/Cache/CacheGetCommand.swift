@@ -1,0 +1,132 @@
+import ArgumentParser
+import BothyCache
+import BothyStore
+import Foundation
+
+/// `bothy cache get`: resources, from the cache or the network.
+struct CacheGetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Gets resources and says where they came from, whether they are fresh, and how old.",
+    discussion: """
+      What to get is addresses, or a source and its paths, or a source and its tiles,
+      zoom column row each. Where something comes from: network, disk, confirmed (the
+      server said that the copy is still good). Stale is what is past its time and
+      could not be confirmed: it is served, and marked. What comes is kept.
+
+      --mode: cacheElseNetwork, cacheOnly, networkElseCache, networkOnly, revalidate,
+      staleThenFresh. Exit status 1 when something could not be had, or does not exist.
+
+      Example:  bothy cache get https://tiles.example.org/16/10472/22982.png -o tile.png
+                bothy cache get osm 16 10472 22982 --mode cacheOnly --json
+                bothy cache get osm 16/10472/22982 16/10473/22982 --parallel 4
+                bothy cache get --from tiles.txt
+      """)
+
+  @OptionGroup var request: CacheRequest
+
+  func run() async throws { try await request.run() }
+}
+
+/// `bothy tile get`: a tile of a source, from the cache or the network.
+struct TileGetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Gets tiles of a source, as `bothy cache get` does.",
+    discussion: """
+      Example:  bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
+                bothy tile get osm 16 10472 22982 --output tile.png
+      """)
+
+  @OptionGroup var request: CacheRequest
+
+  func run() async throws { try await request.run() }
+}
+
+/// What is to be got, and how: the same for both commands.
+struct CacheRequest: ParsableArguments {
+  @Argument(help: "Addresses; or a source, then paths, or zoom, column and row of tiles.")
+  var what: [String] = []
+  @Option(
+    help: ArgumentHelp("Also what each line of a file names; - for standard input.", valueName: "file"),
+    completion: .file())
+  var from: String?
+  @Option(help: "Whom to ask, in which order.") var mode = ReadMode.cacheElseNetwork
+  @Option(help: ArgumentHelp("How many are got at a time.", valueName: "n")) var parallel = 8
+  @Option(
+    name: [.long, .customShort("o")],
+    help: ArgumentHelp(
+      "Write the bytes of one resource to a file; - for standard output.", valueName: "file"),
+    completion: .file())
+  var output: String?
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var options: OutputOptions
+
+  func validate() throws {
+    guard !what.isEmpty || from != nil else {
+      throw ValidationError("Say what to get: an address, or a source and a path or tile.")
+    }
+    guard (1...1024).contains(parallel) else { throw ValidationError("--parallel is 1 to 1024.") }
+  }
+
+  func run() async throws {
+    let results = try await store.withCache(mayAsk: true, makes: true) { cache, list in
+      let asked = try AskedKeys(list)
+      let keys = try asked.keys(what) + (try from.map { try asked.keys(inLinesOf: $0) } ?? [])
+      if output != nil, keys.count != 1 {
+        throw ValidationError("--output takes the bytes of one resource, not of \(keys.count).")
+      }
+      try cache.register(SourceRecord.ofAddresses())
+      return try await get(keys, from: cache)
+    }
+    if let output, let bytes = results.first?.resource?.bytes { try write(bytes, to: output) }
+    try show(results)
+    let failures = results.compactMap(\.failure)
+    guard let first = failures.first else { return }
+    for failure in failures.dropFirst().prefix(20) { Standard.note("bothy: \(failure)") }
+    throw ToolError(
+      failures.count == 1 ? first : "\(failures.count) of \(results.count) failed; first: \(first)")
+  }
+
+  /// All of them, in their order, so many at a time. Bytes are held of one alone.
+  private func get(_ keys: [AskedKey], from cache: ResourceCache) async throws -> [GetResult] {
+    let (mode, line) = (mode, ProgressLine())
+    defer { line.clear() }
+    var results = [GetResult?](repeating: nil, count: keys.count)
+    await withTaskGroup(of: (Int, GetResult).self) { group in
+      var next = 0
+      var done = 0
+      func begin() {
+        guard next < keys.count else { return }
+        let (index, asked) = (next, keys[next])
+        next += 1
+        group.addTask {
+          (index, await GetResult.of(asked, mode, cache, holdsBytes: keys.count == 1))
+        }
+      }
+      for _ in 0..<min(parallel, keys.count) { begin() }
+      for await (index, result) in group {
+        results[index] = result
+        done += 1
+        if keys.count > 1 { line.show("\(done) of \(keys.count)") }
+        begin()
+      }
+    }
+    return results.compactMap { $0 }
+  }
+
+  private func write(_ bytes: Data, to path: String) throws {
+    if path == "-" { return try Standard.write(Array(bytes)) }
+    try bytes.write(to: URL(filePath: path), options: .atomic)
+  }
+
+  private func show(_ results: [GetResult]) throws {
+    // Standard output is the bytes' when they go there.
+    if output == "-" { return results.forEach { Standard.note($0.text) } }
+    try options.print {
+      results.map(\.text).joined(separator: "\n")
+    } json: { writer in
+      writer.list("resources", results) { $1.write(to: &$0) }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import BothyCache
+import BothyStore
+import Foundation
+
+/// What came of asking for one resource, as it is shown.
+struct GetResult: Sendable {
+  let asked: AskedKey
+  /// With its bytes where one was asked for; else without, so that many take no room.
+  let resource: CachedResource?
+  let size: Int
+  let shown: Shown?
+  let error: CacheError?
+
+  /// What is told of a resource.
+  struct Shown: Sendable {
+    var origin: ResourceOrigin
+    var freshness: ResourceFreshness
+    var age: Int64
+    var status: Int
+    var isAbsent: Bool
+    var storage: StorageOutcome
+  }
+
+  /// Reads it, and waits for the refresh behind it if the mode begins one: the process ends after this.
+  static func of(_ asked: AskedKey, _ mode: ReadMode, _ cache: ResourceCache, holdsBytes: Bool) async
+    -> GetResult
+  {
+    var last: CachedResource?
+    var problem: CacheError?
+    do throws(CacheError) {
+      for try await reading in cache.values(asked.key, mode: mode) { last = reading }
+    } catch {
+      problem = error
+    }
+    guard let last else {
+      return GetResult(asked: asked, resource: nil, size: 0, shown: nil, error: problem)
+    }
+    let freshness = problem.map { ResourceFreshness.stale(.refreshFailed($0)) } ?? last.freshness
+    let shown = Shown(
+      origin: last.origin, freshness: freshness, age: last.age, status: last.metadata.status,
+      isAbsent: last.isAbsent, storage: last.storage)
+    return GetResult(
+      asked: asked, resource: holdsBytes ? last : nil, size: last.bytes?.count ?? 0, shown: shown, error: nil)
+  }
+
+  /// Why there is nothing to use; nil when there is something.
+  var failure: String? {
+    if let error { return "\(asked.key): \(error.message)" }
+    if shown?.isAbsent == true { return "\(asked.key): The server has said that there is no such resource." }
+    return nil
+  }
+
+  var text: String {
+    guard let shown else { return "failed  \(asked.key)" }
+    if shown.isAbsent { return "\(shown.origin.rawValue)  absent (\(shown.status))  \(asked.key)" }
+    let seconds = (Double(shown.age) / 1000).shown
+    var text = "\(shown.origin.rawValue)  \(Self.state(shown))  age \(seconds) s  \(size) bytes  \(asked.key)"
+    if case .notStored(let obstacle) = shown.storage { text += "  not kept: \(Self.reason(obstacle))" }
+    return text
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.member("source", asked.key.source.name)
+    writer.member("path", asked.key.path)
+    writer.member("url", asked.source.publicURL(for: asked.key))
+    writer.member("origin", shown?.origin.rawValue)
+    writer.member("state", shown.map { $0.freshness.isStale ? "stale" : "fresh" })
+    writer.member("reason", shown.flatMap { Self.staleReason($0.freshness)?.name })
+    writer.member("age", shown.map { Double($0.age) / 1000 })
+    writer.member("bytes", shown == nil ? nil : size)
+    writer.member("status", shown?.status)
+    writer.member("absent", shown?.isAbsent)
+    writer.member("stored", shown.map { $0.storage == .stored })
+    writer.key("error")
+    guard let error else { return writer.null() }
+    writer.object { writer in
+      writer.member("code", "\(error.code)")
+      writer.member("message", error.message)
+    }
+  }
+
+  private static func state(_ shown: Shown) -> String {
+    guard let reason = staleReason(shown.freshness) else { return "fresh" }
+    return "stale (\(reason.text))"
+  }
+
+  private static func staleReason(_ freshness: ResourceFreshness) -> (name: String, text: String)? {
+    guard case .stale(let reason) = freshness else { return nil }
+    switch reason {
+    case .notChecked: return ("notChecked", "the server was not asked")
+    case .refreshing: return ("refreshing", "the server is being asked")
+    case .noNetwork: return ("noNetwork", "there is no network")
+    case .refreshFailed(let error): return ("refreshFailed", "\(error.code)")
+    }
+  }
+
+  private static func reason(_ obstacle: StorageObstacle) -> String {
+    switch obstacle {
+    case .forbidden(let reason): "forbidden (\(reason))"
+    case .tooLarge: "too large for the limits"
+    case .diskFull: "the disk is full"
+    case .removed: "removed meanwhile"
+    case .noDisk: "no disk"
+    case .failed(let text): text
+    }
+  }
+}

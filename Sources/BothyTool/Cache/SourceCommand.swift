@@ -1,0 +1,132 @@
+import ArgumentParser
+import BothyCache
+import BothyStore
+import Foundation
+
+/// `bothy source`: where a cache's resources come from.
+struct SourceCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "source",
+    abstract: "Keeps the list of a cache's sources: their addresses, freshness and thanks.",
+    discussion: """
+      Example:  bothy source add osm 'https://{s}.tiles.example.org/{z}/{x}/{y}.png' \\
+                  --host a --host b --freshness 7d --zooms 0-19 \\
+                  --attribution '© OpenStreetMap contributors'
+                bothy source list
+                bothy source remove osm
+      """,
+    subcommands: [SourceAddCommand.self, SourceListCommand.self, SourceRemoveCommand.self])
+}
+
+/// `bothy source list`: what there is, without what is secret.
+struct SourceListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "Prints the sources, by id.",
+    discussion: """
+      Of secrets and headers the names alone are printed.
+
+      Example:  bothy source list --store ./bothy-cache --json
+      """)
+
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let list = try store.sources()
+    try output.print {
+      var table = TextTable(["id", "address", "freshness", "zooms", "bulk", "attribution"])
+      for source in list.sources {
+        table.add([
+          source.id, source.template, source.freshness.text,
+          "\(source.minzoom ?? 0)-\(source.maxzoom ?? 22)",
+          source.allowsBulkDownload ? "yes" : "no", source.attribution,
+        ])
+      }
+      return table.text(empty: "No sources. Add one with `bothy source add`.")
+    } json: { writer in
+      writer.list("sources", list.sources) { $1.write(to: &$0) }
+    }
+  }
+}
+
+/// `bothy source remove`: forgets a source and what is stored of it.
+struct SourceRemoveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Takes a source off the list and removes its copies.",
+    discussion: "Example:  bothy source remove osm")
+
+  @Argument(help: "The id of the source.") var id: String
+  @Flag(help: "Leave the copies; they are used again when a source with the same address gets the id.")
+  var keepCopies = false
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let list = try store.sources()
+    guard list[id] != nil else { throw SourceList.unknown(id, list) }
+    var removed = 0
+    if !keepCopies, FileManager.default.fileExists(atPath: store.folder + "/index.sqlite") {
+      removed = try await store.withCache(mayAsk: false, makes: false) { cache, _ in
+        let count = try await cache.totals()[SourceID(id)]?.count ?? 0
+        try await cache.removeAll(SourceID(id))
+        return count
+      }
+    }
+    try SourceList.change(folder: store.folder) { list in list.sources.removeAll { $0.id == id } }
+    try output.print {
+      "Removed \(id)\(keepCopies ? "; its copies stay" : " and \(removed) copies")."
+    } json: { writer in
+      writer.member("id", id)
+      writer.member("removed", removed)
+    }
+  }
+}
+
+extension SourceList {
+  /// No source has the id: which there are.
+  static func unknown(_ id: String, _ list: SourceList) -> ToolError {
+    let known = list.sources.map(\.id).joined(separator: ", ")
+    return ToolError(
+      "There is no source '\(id)'. Known: \(known.isEmpty ? "none" : known). Add one with `bothy source add`, "
+        + "or give a whole address.")
+  }
+}
+
+extension SourceRecord {
+  /// All that may be seen of it.
+  func write(to writer: inout JSONWriter) {
+    writer.member("id", id)
+    writer.member("template", template)
+    writer.names("hosts", hosts)
+    writer.object("freshness") { writer in
+      writer.member("rule", freshness.rule)
+      writer.member("min", freshness.min)
+      writer.member("max", freshness.max)
+      writer.member("otherwise", freshness.otherwise)
+      writer.member("negative", freshness.negative)
+      writer.member("stale", freshness.stale)
+      writer.member("stamp", freshness.stamp)
+    }
+    writer.member("minzoom", minzoom ?? 0)
+    writer.member("maxzoom", maxzoom ?? 22)
+    writer.member("name", name)
+    writer.member("attribution", attribution)
+    writer.member("allowsBulkDownload", allowsBulkDownload)
+    writer.member("userAgent", userAgent ?? Self.defaultUserAgent)
+    writer.names("headers", headers.map(\.name))
+    writer.names("secrets", secrets.keys.sorted())
+    writer.names("ignoredQueryItems", ignoredQueryItems)
+  }
+}
+
+extension JSONWriter {
+  /// A member that is a list of texts.
+  mutating func names(_ name: String, _ texts: [String]) {
+    key(name)
+    beginArray()
+    for text in texts { value(text) }
+    endArray()
+  }
+}

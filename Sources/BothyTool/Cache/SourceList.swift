@@ -1,0 +1,86 @@
+import BothyCache
+import Foundation
+
+/// The sources of a cache's folder and its limits: `sources.json`, which people may read and edit.
+struct SourceList: Codable {
+  static let fileName = "sources.json"
+
+  var version = 1
+  var limits: Limits?
+  var sources: [SourceRecord] = []
+
+  struct Limits: Codable {
+    var bytes: Int64?
+    var entries: Int?
+  }
+
+  /// What the store on disk is opened with.
+  var diskLimits: BlobStoreLimits {
+    guard let limits else { return BlobStoreLimits() }
+    return BlobStoreLimits(bytes: limits.bytes, count: limits.entries)
+  }
+
+  subscript(id: String) -> SourceRecord? { sources.first { $0.id == id } }
+
+  /// Reads the folder's list; an empty one when there is none.
+  static func load(folder: String) throws -> SourceList {
+    let path = folder + "/" + fileName
+    guard FileManager.default.fileExists(atPath: path) else { return SourceList() }
+    let list: SourceList
+    do {
+      list = try JSONDecoder().decode(SourceList.self, from: Data(try Standard.read(path)))
+    } catch let error as DecodingError {
+      throw ToolError("\(path) is no list of sources: \(Self.place(of: error)). Correct it or delete it.")
+    }
+    guard list.version == 1 else {
+      throw ToolError("\(path) has version \(list.version); this program knows 1. Use a newer one.")
+    }
+    return list
+  }
+
+  /// Changes the folder's list while no other process does; the folder is made if need be.
+  ///
+  /// The file is replaced as a whole, and is its owner's alone: there may be secrets in it.
+  static func change<Result>(folder: String, _ body: (inout SourceList) throws -> Result) throws -> Result {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let lock = open(folder + "/sources.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard lock >= 0, flock(lock, LOCK_EX) == 0 else {
+      throw ToolError("\(folder) can't be written. Check its permissions.")
+    }
+    defer { close(lock) }
+    var list = try load(folder: folder)
+    let result = try body(&list)
+    list.sources.sort { $0.id < $1.id }
+    try list.write(folder: folder)
+    return result
+  }
+
+  private func write(folder: String) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let data = try encoder.encode(self)
+    let (path, new) = (folder + "/" + Self.fileName, folder + "/" + Self.fileName + ".new")
+    try? FileManager.default.removeItem(atPath: new)  // of a process that was killed here
+    guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600])
+    else { throw ToolError("\(path) can't be written. Check the permissions of its folder.") }
+    let handle = try FileHandle(forWritingTo: URL(filePath: new))
+    try handle.write(contentsOf: data)
+    try handle.synchronize()
+    try handle.close()
+    guard rename(new, path) == 0 else {
+      throw ToolError("\(path) can't be written. Check the permissions of its folder.")
+    }
+  }
+
+  private static func place(of error: DecodingError) -> String {
+    let context: DecodingError.Context
+    switch error {
+    case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found),
+      .dataCorrupted(let found):
+      context = found
+    @unknown default: return "\(error)"
+    }
+    let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }
+    return path.isEmpty ? "it is not JSON of that shape" : "look at " + path.joined(separator: ".")
+  }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import BothyCache
+import HTTPTypes
+
+/// A source as the list keeps it. Its secrets and the values of its headers are for requests alone: never printed.
+struct SourceRecord: Codable {
+  var id: String
+  var template: String
+  var hosts: [String] = []
+  var highResolution = false
+  var freshness = FreshnessRecord()
+  var minzoom: Int?
+  var maxzoom: Int?
+  var name = ""
+  var attribution = ""
+  var allowsBulkDownload = false
+  var userAgent: String?
+  var headers: [Header] = []
+  var secrets: [String: String] = [:]
+  var ignoredQueryItems: [String] = []
+
+  struct Header: Codable {
+    var name: String
+    var value: String
+  }
+
+  init(id: String, template: String) {
+    self.id = id
+    self.template = template
+  }
+
+  /// Members that are left out of the file have their defaults.
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    id = try values.decode(String.self, forKey: .id)
+    template = try values.decode(String.self, forKey: .template)
+    hosts = try values.decodeIfPresent([String].self, forKey: .hosts) ?? []
+    highResolution = try values.decodeIfPresent(Bool.self, forKey: .highResolution) ?? false
+    freshness = try values.decodeIfPresent(FreshnessRecord.self, forKey: .freshness) ?? FreshnessRecord()
+    minzoom = try values.decodeIfPresent(Int.self, forKey: .minzoom)
+    maxzoom = try values.decodeIfPresent(Int.self, forKey: .maxzoom)
+    name = try values.decodeIfPresent(String.self, forKey: .name) ?? ""
+    attribution = try values.decodeIfPresent(String.self, forKey: .attribution) ?? ""
+    allowsBulkDownload = try values.decodeIfPresent(Bool.self, forKey: .allowsBulkDownload) ?? false
+    userAgent = try values.decodeIfPresent(String.self, forKey: .userAgent)
+    headers = try values.decodeIfPresent([Header].self, forKey: .headers) ?? []
+    secrets = try values.decodeIfPresent([String: String].self, forKey: .secrets) ?? [:]
+    ignoredQueryItems = try values.decodeIfPresent([String].self, forKey: .ignoredQueryItems) ?? []
+  }
+
+  /// Who asks, where a source does not say.
+  static let defaultUserAgent = "bothy/\(BothyCommand.configuration.version)"
+
+  /// The source that addresses belong to which no other one has.
+  static func ofAddresses() throws -> ResourceSource {
+    try ResourceSource(SourceID("web"), address: .anywhere, userAgent: defaultUserAgent)
+  }
+
+  /// The source for the cache. Throws `CacheError` or `ToolError` with what is wrong.
+  func source() throws -> ResourceSource {
+    guard id != "web" else {
+      throw ToolError("The id web is taken: it stands for addresses without a source. Choose another.")
+    }
+    let (lowest, highest) = (minzoom ?? 0, maxzoom ?? 22)
+    guard lowest <= highest else {
+      throw ToolError("Source \(id): zooms go from low to high, not from \(lowest) to \(highest).")
+    }
+    var fields = HTTPFields()
+    for header in headers {
+      guard let name = HTTPField.Name(header.name), HTTPField.isValidValue(header.value) else {
+        throw ToolError("Source \(id): '\(header.name)' is no header. Write \"Name: value\".")
+      }
+      fields.append(HTTPField(name: name, value: header.value))
+    }
+    return try ResourceSource(
+      SourceID(id), template: template, hosts: hosts, highResolution: highResolution,
+      freshness: try freshness.made(),
+      headers: fields, userAgent: userAgent ?? (fields[.userAgent] == nil ? Self.defaultUserAgent : nil),
+      ignoredQueryItems: Set(ignoredQueryItems), secrets: secrets, zooms: lowest...highest,
+      names: SourceNames(short: name, attribution: attribution), allowsBulkDownload: allowsBulkDownload)
+  }
+
+  /// Whether what is stored of the one is what the other would load.
+  func hasSameResources(as other: SourceRecord) -> Bool {
+    template == other.template && highResolution == other.highResolution
+      && Set(ignoredQueryItems) == Set(other.ignoredQueryItems)
+      && Set(secrets.keys) == Set(other.secrets.keys)
+  }
+}
