@@ -6,9 +6,9 @@ import BothyStore
 struct CacheVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Checks every copy; puts away what is damaged and fails if something was.",
+    abstract: "Checks every copy; removes what is damaged and fails if something was.",
     discussion: """
-      What was put away is fetched again when it is next asked for. Damage is found at
+      What was removed is fetched again when it is next asked for. Damage is found at
       every read too; this reads all.
 
       Example:  bothy cache verify --store ./bothy-cache --json
@@ -36,7 +36,7 @@ struct CacheVerifyCommand: AsyncParsableCommand {
       }
     }
     if !damaged.isEmpty {
-      throw ToolError("\(damaged.count) of \(report.checked) were damaged and put away; get them again.")
+      throw ToolError("\(damaged.count) of \(report.checked) were damaged and removed; get them again.")
     }
   }
 }
@@ -47,9 +47,9 @@ struct CacheGarbageCommand: AsyncParsableCommand {
     commandName: "gc",
     abstract: "Removes files that belong to no entry, and counts anew what is kept.",
     discussion: """
-      Rests of killed processes, and what was damaged and put away. Nothing that is
-      still of use goes, unless --expired: then also what is past its time goes, pinned
-      copies excepted.
+      Rests of killed processes, and databases that were damaged and replaced. Nothing
+      that is still of use goes, unless --expired: then also what is past its time
+      goes, pinned copies excepted.
 
       Example:  bothy cache gc --store ./bothy-cache
       """)
