@@ -13,6 +13,7 @@ struct BothyCommand: AsyncParsableCommand {
       Write and read:     bothy db put notes.bothy Note '{"title":"Milk"}'
                           bothy db query notes.bothy Note --order -title
       Agree with others:  bothy sync notes.bothy --server http://localhost:8080
+      Keep downloads:     bothy cache get https://tiles.example.org/16/10472/22982.png
 
       Every command takes --json: one JSON document on standard output. Logs and
       progress go to standard error. Exit status: 0 done, 1 failed (the reason is on

@@ -14,8 +14,14 @@ struct CacheGetCommand: AsyncParsableCommand {
       server said that the copy is still good). Stale is what is past its time and
       could not be confirmed: it is served, and marked. What comes is kept.
 
-      --mode: cacheElseNetwork, cacheOnly, networkElseCache, networkOnly, revalidate,
-      staleThenFresh. Exit status 1 when something could not be had, or does not exist.
+      --mode  cacheElseNetwork  what is fresh here, else the network
+              cacheOnly         what is here, however old; never the network
+              networkElseCache  whether there is newer; without an answer what is here
+              networkOnly       the network, whatever is here
+              revalidate        whether there is newer; fails without an answer
+              staleThenFresh    what is here, then the network: the last is shown
+
+      Exit status 1 when something could not be had, or does not exist.
 
       Example:  bothy cache get https://tiles.example.org/16/10472/22982.png -o tile.png
                 bothy cache get osm 16 10472 22982 --mode cacheOnly --json
@@ -70,12 +76,12 @@ struct CacheRequest: ParsableArguments {
   }
 
   func run() async throws {
-    let results = try await store.withCache(mayAsk: true, makes: true) { cache, list in
-      let asked = try AskedKeys(list)
-      let keys = try asked.keys(what) + (try from.map { try asked.keys(inLinesOf: $0) } ?? [])
-      if output != nil, keys.count != 1 {
-        throw ValidationError("--output takes the bytes of one resource, not of \(keys.count).")
-      }
+    let asked = try AskedKeys(try store.sources())
+    let keys = try asked.keys(what) + (try from.map { try asked.keys(inLinesOf: $0) } ?? [])
+    if output != nil, keys.count != 1 {
+      throw ValidationError("--output takes the bytes of one resource, not of \(keys.count).")
+    }
+    let results = try await store.withCache(mayAsk: true, makes: true) { cache, _ in
       try cache.register(SourceRecord.ofAddresses())
       return try await get(keys, from: cache)
     }

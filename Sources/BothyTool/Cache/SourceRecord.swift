@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyCache
+import Foundation
 import HTTPTypes
 
 /// A source as the list keeps it. Its secrets and the values of its headers are for requests alone: never printed.
@@ -60,6 +61,13 @@ struct SourceRecord: Codable {
   func source() throws -> ResourceSource {
     guard id != "web" else {
       throw ToolError("The id web is taken: it stands for addresses without a source. Choose another.")
+    }
+    let authority = template.components(separatedBy: "://").dropFirst().first?.prefix {
+      $0 != "/" && $0 != "?"
+    }
+    guard authority?.contains("@") != true else {
+      throw ToolError(
+        "Source \(id): an address is shown and logged, so it holds no password. Use --secret or --header.")
     }
     let (lowest, highest) = (minzoom ?? 0, maxzoom ?? 22)
     guard lowest <= highest else {

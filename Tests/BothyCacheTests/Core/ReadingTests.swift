@@ -21,6 +21,26 @@ struct ReadingTests {
     #expect(rig.loader.requests.count == 1)
   }
 
+  /// Promises: T-22
+  @Test("A fresh tile asks nobody; one that is missing or past its time is fetched")
+  func onlyWhatIsNeeded() async throws {
+    let rig = try CacheRig(freshness: .fixed(.days(7)))
+    let (expired, fresh, missing) = (try rig.tile(1), try rig.tile(2), try rig.tile(3))
+    _ = try await rig.cache.value(expired)
+    rig.pass(.days(5))
+    _ = try await rig.cache.value(fresh)
+    rig.pass(.days(2))
+    var origins: [ResourceOrigin] = []
+    for tile in [expired, fresh, missing] {
+      let resource = try await rig.cache.value(tile)
+      #expect(resource.isFresh)
+      origins.append(resource.origin)
+    }
+    #expect(origins == [.network, .memory, .network])
+    #expect(
+      rig.loader.requests.map(\.url) == [1, 2, 1, 3].map { "https://tiles.example/16/\($0)/2.json" })
+  }
+
   /// Promises: R-3
   @Test("A hit in memory posts no event, asks no disk and no network")
   func silentHit() async throws {
