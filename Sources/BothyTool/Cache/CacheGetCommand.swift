@@ -16,14 +16,14 @@ struct CacheGetCommand: AsyncParsableCommand {
 
       --mode  cacheElseNetwork  what is fresh here, else the network
               cacheOnly         what is here, however old; never the network
-              networkElseCache  whether there is newer; without an answer what is here
+              networkElseCache  whether there is newer, else what is here
               networkOnly       the network, whatever is here
               revalidate        whether there is newer; fails without an answer
               staleThenFresh    what is here, then the network: the last is shown
 
       Exit status 1 when something could not be had, or does not exist.
 
-      Example:  bothy cache get https://tiles.example.org/16/10472/22982.png -o tile.png
+      Example:  bothy cache get https://tiles.example.org/16/10472/22982.png
                 bothy cache get osm 16 10472 22982 --mode cacheOnly --json
                 bothy cache get osm 16/10472/22982 16/10473/22982 --parallel 4
                 bothy cache get --from tiles.txt

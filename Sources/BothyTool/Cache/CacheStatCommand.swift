@@ -54,9 +54,9 @@ struct CacheLimitsCommand: AsyncParsableCommand {
     commandName: "limits",
     abstract: "Sets how much is kept, and makes room at once if it is more.",
     discussion: """
-      Sizes are bytes, or numbers with K, M or G (1024 each). What was used longest ago
-      goes first; what is pinned stays and does not count. Without options the limits
-      are printed. A limit that is not given is left as it is; none lifts it.
+      Sizes are bytes, or numbers with K, M or G (1024 each). What was not used for
+      longest goes first; what is pinned stays and does not count. Without options
+      the limits are printed. One that is not given is left as it is; none lifts it.
 
       Example:  bothy cache limits --bytes 2G --entries none
       """)

@@ -47,9 +47,9 @@ struct CacheGarbageCommand: AsyncParsableCommand {
     commandName: "gc",
     abstract: "Removes files that belong to no entry, and counts anew what is kept.",
     discussion: """
-      Rests of killed processes, and databases that were damaged and replaced. Nothing
-      that is still of use goes, unless --expired: then also what is past its time
-      goes, pinned copies excepted.
+      Rests of killed processes, and databases that were damaged and replaced. What
+      is still of use stays, unless --expired: then also what is past its time goes,
+      pinned copies excepted.
 
       Example:  bothy cache gc --store ./bothy-cache
       """)

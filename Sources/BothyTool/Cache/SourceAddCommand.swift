@@ -8,14 +8,15 @@ struct SourceAddCommand: AsyncParsableCommand {
     commandName: "add",
     abstract: "Makes a source known: an address, and what holds for what it brings.",
     discussion: """
-      The address has places for a tile, {z} {x} {y} ({-y} counts rows from the south,
-      {q} is the quadkey), {s} for one of the hosts, {r} for @2x; without any of them
-      it is one below which paths are looked up. Times are numbers with w, d, h, m, s.
+      The address has places for a tile, {z} {x} {y} ({-y} counts rows from south,
+      {q} is the quadkey), {s} for one of the hosts, {r} for @2x; without any of
+      them it is one below which paths are looked up. Times are numbers with w, d,
+      h, m, s.
 
       A secret is a query item that every request carries and no key, list or log
       shows; '@' and a file's name keeps it out of the shell's history too.
 
-      Example:  bothy source add osm 'https://{s}.tiles.example.org/{z}/{x}/{y}.png' \\
+      Example:  bothy source add osm 'https://{s}.example.org/{z}/{x}/{y}.png' \\
                   --host a --host b --freshness 7d --attribution '© OpenStreetMap'
                 bothy source add api https://api.example.org/v1 --min 1h --max 30d \\
                   --secret token=@token.txt --header 'Accept-Language: de'

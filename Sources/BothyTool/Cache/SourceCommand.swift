@@ -9,7 +9,7 @@ struct SourceCommand: AsyncParsableCommand {
     commandName: "source",
     abstract: "Keeps the list of a cache's sources: their addresses, freshness and thanks.",
     discussion: """
-      Example:  bothy source add osm 'https://{s}.tiles.example.org/{z}/{x}/{y}.png' \\
+      Example:  bothy source add osm 'https://{s}.example.org/{z}/{x}/{y}.png' \\
                   --host a --host b --freshness 7d --zooms 0-19 \\
                   --attribution '© OpenStreetMap contributors'
                 bothy source list
