@@ -45,7 +45,10 @@ struct GetResult: Sendable {
 
   /// Why there is nothing to use; nil when there is something.
   var failure: String? {
-    if let error { return "\(asked.key): \(error.message)" }
+    if let error {
+      let name = asked.key.description
+      return error.message.contains(name) ? error.message : "\(name): \(error.message)"
+    }
     if shown?.isAbsent == true { return "\(asked.key): The server has said that there is no such resource." }
     return nil
   }
