@@ -52,3 +52,9 @@ extension GeoError: CustomStringConvertible, CustomDebugStringConvertible {
     return "GeoError.\(code): \(message)\(cause)"
   }
 }
+
+extension GeoError {
+  static func taken(_ path: String) -> GeoError {
+    GeoError(.unavailable, "There is a file at \(path) already. Choose another path, or remove it first.")
+  }
+}

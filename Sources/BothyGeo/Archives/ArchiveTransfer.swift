@@ -27,7 +27,7 @@ extension TileArchive {
     freshFor: Duration = .seconds(604_800)
   ) async throws -> ArchiveTransferReport {
     var fields: HTTPFields = [:]
-    if let type = MediaType.of(format: info.tileFormat) { fields[.contentType] = type }
+    if let type = TileContent.mediaType(format: info.tileFormat) { fields[.contentType] = type }
     let metadata = EntryMetadata(
       status: 200, fields: fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
       validatedAt: time.milliseconds,
@@ -59,50 +59,6 @@ extension TileArchive {
     do { return try Gzip.unpack(data, limit: 64 << 20) } catch {
       throw GeoError(
         .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)
-    }
-  }
-}
-
-extension MBTilesWriter {
-  /// Makes an MBTiles file of tiles that a cache has, fresh or stale. Vector tiles are packed with gzip, as the format
-  /// asks. On failure no file is left.
-  public static func export(
-    _ tiles: some Sequence<Tile>, of source: SourceID, from store: some BlobReader, to path: String,
-    _ info: TileArchiveInfo
-  ) throws -> ArchiveTransferReport {
-    let writer = try MBTilesWriter(path: path)
-    var report = ArchiveTransferReport()
-    do {
-      for tile in tiles {
-        guard let entry = try store.entry(tile.key(in: source)), !entry.body.isEmpty else {
-          report.left.append(tile)
-          continue
-        }
-        let isVector = info.tileFormat == "pbf" && !Gzip.isPacked(entry.body)
-        try writer.add(tile, isVector ? Gzip.pack(entry.body) : entry.body)
-        report.written += 1
-      }
-      try writer.finish(info)
-    } catch {
-      // The first failure is the one to tell of.
-      try? writer.cancel()
-      throw error
-    }
-    return report
-  }
-}
-
-/// The media types of tiles.
-enum MediaType {
-  static func of(format: String?) -> String? {
-    switch format {
-    case "png": "image/png"
-    case "jpg", "jpeg": "image/jpeg"
-    case "webp": "image/webp"
-    case "avif": "image/avif"
-    case "pbf", "mvt": "application/vnd.mapbox-vector-tile"
-    case "json", "geojson": "application/geo+json"
-    default: nil
     }
   }
 }

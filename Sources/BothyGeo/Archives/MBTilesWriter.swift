@@ -7,8 +7,8 @@ import Synchronization
 /// Makes an MBTiles file in which equal contents are stored once: `images` has the contents, `map` the tiles, and the view
 /// `tiles` joins them.
 ///
-/// The file has its name only once it is finished. Calls may come from any thread and block.
-public final class MBTilesWriter: Sendable {
+/// Calls may come from any thread and block; every few megabytes cost a transaction.
+public final class MBTilesWriter: TileArchiveWriter {
   private let path: String
   private let queue: DatabaseQueue
   private let state = Mutex(State())
@@ -20,12 +20,8 @@ public final class MBTilesWriter: Sendable {
     var images: [UInt64: [Int64]] = [:]
   }
 
-  /// Begins a file. Throws `GeoError` `.unavailable` when there is one of this name, or it can't be made.
   public init(path: String) throws(GeoError) {
-    guard !FileManager.default.fileExists(atPath: path) else {
-      throw GeoError(
-        .unavailable, "There is a file at \(path) already. Choose another path, or remove it first.")
-    }
+    guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
     self.path = path
     do {
       // Absent: nothing was left behind.
@@ -46,7 +42,6 @@ public final class MBTilesWriter: Sendable {
       FROM map JOIN images ON images.tile_id = map.tile_id;
     """
 
-  /// Adds a tile, in place of what it held before. Every few megabytes cost a transaction.
   public func add(_ tile: Tile, _ data: Data) throws(GeoError) {
     try state.withLock { state throws(GeoError) in
       state.waiting.append((tile, data))
@@ -55,12 +50,15 @@ public final class MBTilesWriter: Sendable {
     }
   }
 
-  /// Writes what is left and what the archive says of itself, and gives the file its name. Zooms come from the tiles.
   public func finish(_ info: TileArchiveInfo) throws(GeoError) {
     try state.withLock { state throws(GeoError) in try flush(&state) }
     do {
       try queue.write { database in
         var metadata = info.metadata
+        // Vector tiles want their layers said in a document of its own (MBTiles 1.3).
+        if metadata["json"] == nil, let layers = metadata.removeValue(forKey: "vector_layers") {
+          metadata["json"] = #"{"vector_layers":\#(layers)}"#
+        }
         metadata["name"] = info.name ?? metadata["name"] ?? "tiles"
         metadata["attribution"] = info.attribution
         metadata["format"] = info.tileFormat
@@ -79,7 +77,6 @@ public final class MBTilesWriter: Sendable {
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  /// Removes the unfinished file.
   public func cancel() throws(GeoError) {
     do {
       try queue.close()
@@ -117,26 +114,5 @@ public final class MBTilesWriter: Sendable {
     try database.cachedStatement(sql: "INSERT INTO images (tile_data) VALUES (?)").execute(arguments: [data])
     images[hash, default: []].append(database.lastInsertedRowID)
     return database.lastInsertedRowID
-  }
-}
-
-extension MBTilesWriter {
-  /// Copies an archive into a new MBTiles file and returns how many tiles it has. On failure no file is left.
-  public static func copy(_ archive: any TileArchive, to path: String) async throws -> Int {
-    let writer = try MBTilesWriter(path: path)
-    var count = 0
-    do {
-      try await archive.forEachTile { tile, data in
-        try Task.checkCancellation()
-        try writer.add(tile, data)
-        count += 1
-      }
-      try writer.finish(archive.info)
-    } catch {
-      // The first failure is the one to tell of.
-      try? writer.cancel()
-      throw error
-    }
-    return count
   }
 }

@@ -12,6 +12,9 @@ struct PMTilesDirectory: Sendable {
 
   private(set) var entries: [Entry] = []
 
+  /// Of entries in the order of their ids.
+  init(entries: ArraySlice<Entry>) { self.entries = Array(entries) }
+
   /// Reads an unpacked directory. Throws `GeoError` `.damagedArchive`.
   init(_ data: Data) throws(GeoError) {
     var reader = VarintReader(bytes: [UInt8](data))

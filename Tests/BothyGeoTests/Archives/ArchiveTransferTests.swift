@@ -31,13 +31,53 @@ struct ArchiveTransferTests {
       #expect(entry.metadata.fields[.contentType] == "application/vnd.mapbox-vector-tile")
     }
     let wanted = contents.keys.sorted().filter { $0.zoom == 4 } + [try Tile(x: 0, y: 0, zoom: 9)]
-    let out = try MBTilesWriter.export(
+    let out = try await MBTilesWriter.export(
       wanted, of: "roads", from: store, to: scratch.file("out.mbtiles"),
       TileArchiveInfo(container: .mbtiles, name: "Out", tileFormat: "pbf"))
     #expect(out.written == 256 && out.left.map(\.description) == ["9/0/0"])
     let result = try MBTiles(path: scratch.file("out.mbtiles"))
     #expect(result.info.tileCount == 256 && result.info.contentCount == 40)
     for tile in wanted.dropLast() { #expect(try await result.content(of: tile) == contents[tile]) }
+    try store.close()
+  }
+
+  @Test("A cache's tiles go out into a PMTiles archive too, and what is not there is told of")
+  func parts() async throws {
+    let scratch = try Scratch()
+    let store = try SQLiteBlobStore(path: scratch.file("cache.sqlite"))
+    let writer = try PMTilesWriter(path: scratch.file("in.pmtiles"))
+    for id in UInt64(0)..<85 {
+      try writer.add(Tile(hilbertID: id), ArchiveBuilder.gzip(Data("huts \(id / 9)".utf8)))
+    }
+    try writer.finish(TileArchiveInfo(container: .pmtiles, name: "Huts", tileFormat: "pbf"))
+    let archive = try await TileArchives.open(path: scratch.file("in.pmtiles"))
+    let time = Timestamp(milliseconds: 1_700_000_000_000)
+    #expect(try await archive.copy(into: store, as: "huts", at: time).written == 85)
+    let wanted = try (0..<100).map { try Tile(hilbertID: UInt64($0)) }
+    let out = try await PMTilesWriter.export(
+      wanted, of: "huts", from: store, to: scratch.file("out.pmtiles"),
+      TileArchiveInfo(container: .pmtiles, tileFormat: "pbf"))
+    #expect(out.written == 85 && out.left == Array(wanted.suffix(15)))
+    let result = try await TileArchives.open(path: scratch.file("out.pmtiles"))
+    #expect(result.info.contentCount == 10 && result.info.tileCompression == .gzip)
+    for tile in wanted { #expect(try await result.content(of: tile) == archive.content(of: tile)) }
+    try store.close()
+  }
+
+  @Test("A real vector archive comes into the cache with all its tiles, and with as many contents as it has")
+  func fixture() async throws {
+    guard let folder = Fixtures.folder else { return print("BOTHY_FIXTURES is not set: no real archive.") }
+    let scratch = try Scratch()
+    let archive = try await TileArchives.open(path: "\(folder)/pmtiles/rio-gallegos-ar.pmtiles")
+    let store = try SQLiteBlobStore(path: scratch.file("cache.sqlite"))
+    let report = try await archive.copy(
+      into: store, as: "rio", at: Timestamp(milliseconds: 1_700_000_000_000))
+    #expect(report.written == 5392 && report.left.isEmpty)
+    var contents: Set<Data> = []
+    try store.forEach("rio") { key, _, _ in
+      if let entry = try store.entry(key) { contents.insert(entry.body) }
+    }
+    #expect(contents.count == 4000)
     try store.close()
   }
 }

@@ -147,6 +147,7 @@ struct PMTilesTests {
   @Test("Real archives have the tiles and contents they say, and the broken ones are refused")
   func fixtures() async throws {
     guard let folder = Fixtures.folder else { return print("BOTHY_FIXTURES is not set: no real archives.") }
+    var found: [Tile: Data] = [:]
     for (name, addressed, contents) in [
       ("rio-gallegos-ar", 5392, 4000), ("stamen_z3", 85, 80), ("test_fixture_1", 1, 1),
     ] {
@@ -154,6 +155,13 @@ struct PMTilesTests {
       #expect(archive.info.tileCount == addressed && archive.info.contentCount == contents)
       #expect(try await MBTilesWriter.copy(archive, to: scratch.file(name)) == addressed)
       #expect(try MBTiles(path: scratch.file(name)).info.contentCount == contents)
+      #expect(try await PMTilesWriter.copy(archive, to: scratch.file(name + "2")) == addressed)
+      let copy = try await TileArchives.open(path: scratch.file(name + "2"))
+      #expect(copy.info.tileCount == addressed && copy.info.contentCount == contents)
+      #expect(copy.info.zooms == archive.info.zooms && copy.info.tileFormat == archive.info.tileFormat)
+      try await archive.forEachTile { tile, data in found[tile] = data }
+      try await copy.forEachTile { tile, data in #expect(found.removeValue(forKey: tile) == data) }
+      #expect(found.isEmpty)
     }
     for name in ["empty", "invalid", "invalid_v4"] {
       let error = await #expect(throws: GeoError.self) {

@@ -1,0 +1,63 @@
+import Foundation
+
+/// Directories as bytes: one that fits beside the header, or one of directories and these (specification, version 3,
+/// sections 2 and 4).
+extension PMTilesDirectory {
+  /// The header and the root directory lie within the first 16 KB.
+  static let rootLimit = 16_384 - PMTilesHeader.size
+
+  /// The entries' directory where that has room beside the header; else directories for so many entries each that the
+  /// one of these has.
+  static func packed(
+    _ entries: [Entry], rootLimit: Int = rootLimit, leafSize first: Int = 4096
+  ) throws(Gzip.Failure) -> (root: Data, leaves: Data) {
+    // Four bytes for an entry at least, which shrink, but not to a hundredth.
+    if entries.count <= 100 * rootLimit {
+      let root = try Gzip.pack(PMTilesDirectory(entries: entries[...]).encoded)
+      if root.count <= rootLimit { return (root, Data()) }
+    }
+    var leafSize = max(2, first)
+    while true {
+      var leaves = Data()
+      var tops: [Entry] = []
+      for start in stride(from: 0, to: entries.count, by: leafSize) {
+        let part = entries[start..<min(start + leafSize, entries.count)]
+        let leaf = try Gzip.pack(PMTilesDirectory(entries: part).encoded)
+        tops.append(
+          Entry(id: entries[start].id, offset: UInt64(leaves.count), length: UInt64(leaf.count), run: 0))
+        leaves.append(leaf)
+      }
+      let root = try Gzip.pack(PMTilesDirectory(entries: tops[...]).encoded)
+      if root.count <= rootLimit { return (root, leaves) }
+      leafSize += leafSize / 2
+    }
+  }
+
+  /// The unpacked directory.
+  var encoded: Data {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(8 + entries.count * 8)
+    func append(_ number: UInt64) {
+      var rest = number
+      while rest > 0x7F {
+        bytes.append(UInt8(rest & 0x7F) | 0x80)
+        rest >>= 7
+      }
+      bytes.append(UInt8(rest))
+    }
+    append(UInt64(entries.count))
+    var last: UInt64 = 0
+    for entry in entries {
+      append(entry.id - last)
+      last = entry.id
+    }
+    for entry in entries { append(entry.run) }
+    for entry in entries { append(entry.length) }
+    var end: UInt64?
+    for entry in entries {
+      append(entry.offset == end ? 0 : entry.offset + 1)
+      end = entry.offset + entry.length
+    }
+    return Data(bytes)
+  }
+}

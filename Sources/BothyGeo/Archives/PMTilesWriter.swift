@@ -1,0 +1,127 @@
+import BothyCache
+import BothyStore
+public import Foundation
+import Synchronization
+
+/// Makes a PMTiles archive (version 3): tiles in the order of the Hilbert curve, each content once, rows of tiles that
+/// share one as one entry, directories packed with gzip.
+///
+/// Tiles may be added in any order. Contents wait in a file beside the archive until it is finished; memory holds some
+/// forty bytes a tile.
+public final class PMTilesWriter: TileArchiveWriter {
+  private let path: String
+  private let state: Mutex<State>
+
+  private struct State {
+    var contents: PMTilesContents?
+    /// The tiles' ids and the numbers of their contents, as they came.
+    var tiles: [(id: UInt64, content: Int)] = []
+    var zooms: (lowest: Int, highest: Int)?
+    /// How many of the contents are packed with gzip.
+    var packed = 0
+  }
+
+  public init(path: String) throws(GeoError) {
+    guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
+    self.path = path
+    state = Mutex(State(contents: try PMTilesContents(path: path + ".contents")))
+  }
+
+  /// A tile without bytes is left out, as the format has none.
+  public func add(_ tile: Tile, _ data: Data) throws(GeoError) {
+    if data.isEmpty { return }
+    try state.withLock { state throws(GeoError) in
+      let known = state.contents?.count
+      guard let number = try state.contents?.add(data) else { throw closed }
+      if number == known, Gzip.isPacked(data) { state.packed += 1 }
+      state.tiles.append((tile.hilbertID, number))
+      let zooms = state.zooms ?? (tile.zoom, tile.zoom)
+      state.zooms = (min(zooms.lowest, tile.zoom), max(zooms.highest, tile.zoom))
+    }
+  }
+
+  /// Throws `GeoError` `.unavailable` when no tile was added: there is no empty archive of this format.
+  public func finish(_ info: TileArchiveInfo) throws(GeoError) {
+    try state.withLock { state throws(GeoError) in
+      guard let contents = state.contents else { throw closed }
+      guard let zooms = state.zooms else {
+        throw GeoError(.unavailable, "\(path) would have no tiles. Add some; PMTiles has no empty archive.")
+      }
+      do {
+        let layout = Layout(state.tiles, contents)
+        let (root, leaves) = try PMTilesDirectory.packed(layout.entries)
+        let metadata = try Gzip.pack(Data(PMTilesMetadata.text(info).utf8))
+        var header = PMTilesHeader.Fields(info, zooms: zooms, layout.counts)
+        header.compression = Self.compression(info, packed: state.packed, of: contents.count)
+        header.lengths = (root.count, metadata.count, leaves.count, layout.length)
+        let file = try contents.output(path + ".partial")
+        try file.write(contentsOf: header.encoded + root + metadata + leaves)
+        try contents.copy(layout.order, to: file)
+        try file.close()
+        try contents.remove()
+        try FileManager.default.moveItem(atPath: path + ".partial", toPath: path)
+        state.contents = nil
+      } catch { throw PMTilesContents.failure(error, path) }
+    }
+  }
+
+  public func cancel() throws(GeoError) {
+    try state.withLock { state throws(GeoError) in
+      guard let contents = state.contents else { return }
+      state.contents = nil
+      // There is one only when finishing failed.
+      try? FileManager.default.removeItem(atPath: path + ".partial")
+      do { try contents.remove() } catch { throw PMTilesContents.failure(error, path) }
+    }
+  }
+
+  private var closed: GeoError {
+    GeoError(.unavailable, "\(path) is finished. Begin another archive to write more.")
+  }
+
+  /// What holds for all contents: gzip or nothing by what they are, others by what is said of them.
+  private static func compression(
+    _ info: TileArchiveInfo, packed: Int, of count: Int
+  ) -> TileArchiveInfo.Compression {
+    if packed == count { return .gzip }
+    if packed > 0 { return .unknown }
+    return [.brotli, .zstd].contains(info.tileCompression) ? info.tileCompression : .none
+  }
+}
+
+extension PMTilesWriter {
+  /// Where everything goes: the entries by id, and the contents in the order in which these name them first.
+  private struct Layout {
+    var entries: [PMTilesDirectory.Entry] = []
+    var order: [Int] = []
+    var length: UInt64 = 0
+    var tiles: UInt64 = 0
+
+    init(_ added: [(id: UInt64, content: Int)], _ contents: PMTilesContents) {
+      // Sorting keeps those of one id in the order in which they came; the last one counts.
+      let sorted = added.enumerated().sorted { ($0.element.id, $0.offset) < ($1.element.id, $1.offset) }
+      var places = [UInt64?](repeating: nil, count: contents.count)
+      for (place, tile) in sorted.enumerated() {
+        let (id, content) = tile.element
+        if place + 1 < sorted.count, sorted[place + 1].element.id == id { continue }
+        tiles += 1
+        let size = contents.length(content)
+        let offset = places[content] ?? length
+        if places[content] == nil {
+          places[content] = offset
+          order.append(content)
+          length += size
+        }
+        if let last = entries.last, last.id + last.run == id, last.offset == offset {
+          entries[entries.count - 1].run += 1
+        } else {
+          entries.append(PMTilesDirectory.Entry(id: id, offset: offset, length: size, run: 1))
+        }
+      }
+    }
+
+    var counts: (tiles: UInt64, entries: UInt64, contents: UInt64) {
+      (tiles, UInt64(entries.count), UInt64(order.count))
+    }
+  }
+}
