@@ -28,6 +28,8 @@ public struct GeoError: Error, Sendable {
     public static let changedArchive = Code("changedArchive")
     /// A file or address that can't be read or written.
     public static let unavailable = Code("unavailable")
+    /// A file of places that was damaged and begun anew.
+    public static let damagedPlaces = Code("damagedPlaces")
     /// A definition of a source of tiles that contradicts itself.
     public static let invalidSource = Code("invalidSource")
   }

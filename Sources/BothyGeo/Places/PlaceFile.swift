@@ -1,0 +1,111 @@
+import BothyStore
+import Foundation
+import GRDB
+
+/// Opens and makes the file of the places: its tables, its mark, and what is done when it is damaged.
+enum PlaceFile {
+  /// "BthP"
+  private static let applicationID: Int32 = 0x4274_6850
+  private static let version = 1
+
+  /// Opens the file or makes it, and its folder. One that is damaged or of another version is put away as
+  /// `{path}.damaged` and begun anew: everything in it can be fetched again.
+  static func open(_ path: String) throws(GeoError) -> DatabasePool {
+    do {
+      do { return try attempt(path) } catch let error where isDamage(error) {
+        try putAway(path)
+        return try attempt(path)
+      }
+    } catch { throw failure(error, path) }
+  }
+
+  private struct OtherVersion: Error {}
+
+  static func isDamage(_ error: any Error) -> Bool {
+    if error is OtherVersion { return true }
+    guard let code = (error as? DatabaseError)?.resultCode else { return false }
+    return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
+  }
+
+  private static func attempt(_ path: String) throws -> DatabasePool {
+    let folder = (path as NSString).deletingLastPathComponent
+    if !folder.isEmpty {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")  // absent: closed properly
+    let wasLeftOpen = log?[.size] as? Int64 ?? 0 > 0
+    var configuration = Configuration()
+    configuration.label = "bothy.places"
+    configuration.busyMode = .timeout(5)
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    do {
+      try pool.write { try prepare($0, path, isSuspect: wasLeftOpen) }
+    } catch {
+      try? pool.close()  // the first error is the one to tell
+      throw error
+    }
+    return pool
+  }
+
+  private static func prepare(_ database: Database, _ path: String, isSuspect: Bool) throws {
+    let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+    let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    guard tables > 0 else {
+      try database.execute(sql: tablesSQL)
+      try database.execute(
+        sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+      return
+    }
+    guard mark == applicationID else {
+      throw GeoError(
+        .unavailable,
+        "\(path) is a SQLite database of something else. Choose another path for the places; the file was left as it is."
+      )
+    }
+    guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else { throw OtherVersion() }
+    if isSuspect, try String.fetchOne(database, sql: "PRAGMA quick_check(1)") != "ok" {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "quick_check")
+    }
+  }
+
+  /// Renames the file, in place of one put away earlier, and removes its log.
+  static func putAway(_ path: String) throws {
+    let files = FileManager.default
+    let place = path + ".damaged"
+    if files.fileExists(atPath: place) { try files.removeItem(atPath: place) }
+    if files.fileExists(atPath: path) { try files.moveItem(atPath: path, toPath: place) }
+    for side in ["-wal", "-shm"] where files.fileExists(atPath: path + side) {
+      try files.removeItem(atPath: path + side)
+    }
+  }
+
+  static func failure(_ error: any Error, _ path: String) -> GeoError {
+    if let known = error as? GeoError { return known }
+    let known = StoreError(error, path: path)
+    return GeoError(
+      .unavailable, "The places at \(path) can't be read or written. \(known.message)", underlying: known)
+  }
+
+  /// `feature` has a row for each identity, `version` one for each tile that holds it. `area` is the R-tree: a box
+  /// across the antimeridian has two rows, the number of a row is twice that of the feature, plus one for the second.
+  private static let tablesSQL = """
+    CREATE TABLE tile (
+      morton INTEGER PRIMARY KEY, received_at INTEGER NOT NULL, validated_at INTEGER NOT NULL, etag TEXT,
+      last_modified TEXT, parser INTEGER NOT NULL, categories INTEGER NOT NULL, payload BLOB NOT NULL) STRICT;
+    CREATE TABLE feature (
+      id INTEGER PRIMARY KEY, layer INTEGER NOT NULL, key TEXT NOT NULL, type TEXT NOT NULL,
+      extent INTEGER NOT NULL, version INTEGER NOT NULL, category INTEGER NOT NULL, named INTEGER NOT NULL,
+      west REAL NOT NULL, south REAL NOT NULL, east REAL NOT NULL, north REAL NOT NULL,
+      UNIQUE (layer, key, type, extent)) STRICT;
+    CREATE TABLE version (
+      id INTEGER PRIMARY KEY, feature INTEGER NOT NULL, tile INTEGER NOT NULL, body BLOB NOT NULL,
+      UNIQUE (feature, tile)) STRICT;
+    CREATE INDEX version_of_tile ON version (tile);
+    CREATE TABLE junction (
+      road INTEGER NOT NULL, feature INTEGER NOT NULL, PRIMARY KEY (road, feature)) STRICT, WITHOUT ROWID;
+    CREATE INDEX junction_of_feature ON junction (feature);
+    CREATE VIRTUAL TABLE area USING rtree (id, west, east, south, north);
+    CREATE VIRTUAL TABLE words USING fts5 (
+      name, others, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
+    """
+}

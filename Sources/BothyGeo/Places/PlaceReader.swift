@@ -1,0 +1,163 @@
+import BothyStore
+import GRDB
+
+/// Finds the rows near a box and reads the features of those that are worth it, on one snapshot.
+struct PlaceReader {
+  private let database: Database
+
+  init(_ database: Database) { self.database = database }
+
+  /// A row of the index of areas: enough to leave it out.
+  struct Candidate {
+    let number: Int64
+    let version: Int64
+    let layer: MapFeature.Layer
+    let category: PlaceCategory
+    let isNamed: Bool
+    let box: GeoBox
+  }
+
+  /// The features whose box has a position in common with a box, each once.
+  func candidates(in box: GeoBox) throws -> [Candidate] {
+    var seen: Set<Int64> = []
+    var found: [Candidate] = []
+    for part in Self.parts(box) {
+      let statement = try PreparedStatement(
+        """
+        SELECT feature.id, version, layer, category, named, feature.west, feature.south, feature.east, feature.north
+        FROM area CROSS JOIN feature ON feature.id = area.id >> 1
+        WHERE area.west <= ? AND area.east >= ? AND area.south <= ? AND area.north >= ?
+        """, in: database)
+      statement.bind(.double(part.east), at: 1)
+      statement.bind(.double(part.west), at: 2)
+      statement.bind(.double(part.north), at: 3)
+      statement.bind(.double(part.south), at: 4)
+      while try statement.step() {
+        guard seen.insert(statement.int(at: 0)).inserted else { continue }
+        found.append(try Self.candidate(statement))
+      }
+    }
+    return found
+  }
+
+  /// The halves of a box, and the meridian of 180° under its other name where the box reaches it.
+  private static func parts(_ box: GeoBox) -> [GeoBox] {
+    var parts = box.parts
+    for (edge, other) in [(-180.0, 180.0), (180.0, -180.0)]
+    where parts.contains(where: { $0.west <= edge && $0.east >= edge })
+      && !parts.contains(where: { $0.west <= other && $0.east >= other })
+    {
+      parts.append(GeoBox(west: other, south: box.south, east: other, north: box.north))
+    }
+    return parts
+  }
+
+  private static func candidate(_ statement: PreparedStatement) throws -> Candidate {
+    guard let layer: MapFeature.Layer = PlaceCode.value(statement.int(at: 2)),
+      let category: PlaceCategory = PlaceCode.value(statement.int(at: 3))
+    else { throw FeatureDamage() }
+    return Candidate(
+      number: statement.int(at: 0), version: statement.int(at: 1), layer: layer, category: category,
+      isNamed: statement.int(at: 4) != 0,
+      box: GeoBox(
+        west: statement.double(at: 5), south: statement.double(at: 6), east: statement.double(at: 7),
+        north: statement.double(at: 8)))
+  }
+
+  func feature(_ version: Int64) throws -> MapFeature {
+    let statement = try PreparedStatement("SELECT body FROM version WHERE id = ?", in: database)
+    statement.bind(version, at: 1)
+    guard try statement.step() else { throw FeatureDamage() }
+    defer { statement.reset() }
+    return try FeatureCoding.decode(statement.data(at: 0))
+  }
+
+  /// The features of an id in a layer: most often one, in order of identity.
+  func features(_ key: FeatureKey) throws -> [MapFeature] {
+    let statement = try PreparedStatement(
+      "SELECT version FROM feature WHERE layer = ? AND key = ?", in: database)
+    statement.bind(PlaceCode.of(key.layer), at: 1)
+    statement.bind(key.id, at: 2)
+    return try features(statement)
+  }
+
+  /// The features whose versions a statement gives.
+  func features(_ statement: PreparedStatement) throws -> [MapFeature] {
+    var versions: [Int64] = []
+    while try statement.step() { versions.append(statement.int(at: 0)) }
+    statement.reset()
+    return try versions.map(feature).sorted { $0.identity < $1.identity }
+  }
+
+  /// The lists of a building's entrances, one from each tile that holds one.
+  func entranceLists(_ building: Int64) throws -> [MapFeature] {
+    let statement = try PreparedStatement(
+      """
+      SELECT version.body FROM feature JOIN version ON version.feature = feature.id
+      WHERE layer = ? AND key = ? ORDER BY version.tile
+      """, in: database)
+    statement.bind(PlaceCode.of(MapFeature.Layer.entranceList), at: 1)
+    statement.bind(String(building), at: 2)
+    var found: [MapFeature] = []
+    while try statement.step() { found.append(try FeatureCoding.decode(statement.data(at: 0))) }
+    return found
+  }
+
+  /// What is within so many metres, in no order. An entrance may lie outside the outline of its building, so the
+  /// buildings of lists near by are looked at too.
+  func places(
+    within radius: Double, of center: Coordinate, _ filter: PlaceFilter
+  ) throws -> [NearbyPlace] {
+    var found: [NearbyPlace] = []
+    var seen: Set<Int64> = []
+    var buildings: Set<Int64> = []
+    for candidate in try candidates(in: GeoBox(around: center, radius: radius)) {
+      if candidate.layer == .entranceList, filter.layers.contains(.poi),
+        let building = try feature(candidate.version).building
+      {
+        buildings.insert(building)
+      }
+      guard filter.admits(candidate.layer, candidate.category, isNamed: candidate.isNamed) else { continue }
+      seen.insert(candidate.number)
+      let place = try measured(feature(candidate.version), from: center)
+      if place.distance <= radius { found.append(place) }
+    }
+    for building in buildings {
+      for (number, feature) in try rows(of: FeatureKey(.poi, String(building)))
+      where !seen.contains(number) && filter.admits(feature) {
+        let place = try measured(feature, from: center)
+        if place.distance <= radius { found.append(place) }
+      }
+    }
+    return found
+  }
+
+  private func rows(of key: FeatureKey) throws -> [(Int64, MapFeature)] {
+    let statement = try PreparedStatement(
+      "SELECT id, version FROM feature WHERE layer = ? AND key = ?", in: database)
+    statement.bind(PlaceCode.of(key.layer), at: 1)
+    statement.bind(key.id, at: 2)
+    var rows: [(Int64, Int64)] = []
+    while try statement.step() { rows.append((statement.int(at: 0), statement.int(at: 1))) }
+    statement.reset()
+    return try rows.map { ($0.0, try feature($0.1)) }
+  }
+
+  private func measured(_ feature: MapFeature, from center: Coordinate) throws -> NearbyPlace {
+    var entrances: [Coordinate] = []
+    if feature.layer == .poi, feature.geometry.extent == .area, let id = feature.ids.first {
+      entrances = try entranceLists(id).flatMap { $0.geometry.outline }
+    }
+    return NearbyPlace(feature, entrances: entrances, from: center)
+  }
+}
+
+extension NearbyPlace {
+  init(_ feature: MapFeature, entrances: [Coordinate], from center: Coordinate) {
+    let measured = entrances.map { (position: $0, distance: $0.distance(to: center)) }
+    let closest = measured.min { $0.distance < $1.distance }
+    let edge = feature.geometry.distance(to: center)
+    self.init(
+      feature: feature, distance: min(edge, closest?.distance ?? .infinity), entrance: closest?.position)
+  }
+}

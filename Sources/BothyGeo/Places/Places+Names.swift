@@ -1,0 +1,76 @@
+public import BothyStore
+
+/// Questions by id and by name.
+extension Places {
+  /// The features of an id in a layer: most often one. Named or not. Throws `GeoError`.
+  public func features(_ key: FeatureKey) throws(GeoError) -> [MapFeature] {
+    try read { try PlaceReader($0).features(key) }
+  }
+
+  /// The road or path with an OpenStreetMap id; nil when there is none. Throws `GeoError`.
+  public func road(_ id: Int64) throws(GeoError) -> MapFeature? {
+    try read { database in
+      let reader = PlaceReader(database)
+      return try reader.features(FeatureKey(.road, String(id))).first
+        ?? reader.features(FeatureKey(.path, String(id))).first
+    }
+  }
+
+  /// The entrances of a building in all tiles together, whether the building has a name or not. Throws `GeoError`.
+  public func entrances(ofBuilding id: Int64) throws(GeoError) -> Set<Int64> {
+    try read { try PlaceReader($0).entranceLists(id).reduce(into: []) { $0.formUnion($1.entrances) } }
+  }
+
+  /// Where a road meets others, in a box if one is given, in order of identity. Throws `GeoError`.
+  public func intersections(ofRoad id: Int64, in box: GeoBox? = nil) throws(GeoError) -> [MapFeature] {
+    try box?.checked()
+    return try read { database in
+      let statement = try PreparedStatement(
+        """
+        SELECT version FROM junction JOIN feature ON feature.id = junction.feature WHERE road = ?
+        """, in: database)
+      statement.bind(id, at: 1)
+      return try PlaceReader(database).features(statement).filter { box?.contains($0.center) ?? true }
+    }
+  }
+
+  /// The intersection of a road that is nearest to a position and no more than a metre, or so many metres, from it.
+  /// Throws `GeoError`.
+  public func intersection(
+    ofRoad id: Int64, at position: Coordinate, tolerance: Double = 1
+  ) throws(GeoError) -> MapFeature? {
+    try intersections(ofRoad: id).map { (feature: $0, distance: $0.center.distance(to: position)) }
+      .filter { $0.distance <= tolerance }.min { $0.distance < $1.distance }?.feature
+  }
+
+  /// Features with all words of a text in their names, in any language: whatever the case and the marks on letters, and
+  /// each word may be the beginning of a longer one. In order of how well they fit, then of identity.
+  ///
+  /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `GeoError`.
+  public func search(
+    _ text: String, limit: Int = 50, _ filter: PlaceFilter = .places
+  ) throws(GeoError) -> [MapFeature] {
+    let words = text.split { !$0.isLetter && !$0.isNumber }.map { "\"\($0)\"*" }
+    guard !words.isEmpty, limit > 0 else { return [] }
+    return try read { database in
+      let statement = try PreparedStatement(
+        """
+        SELECT feature.version, feature.layer, feature.category, feature.named FROM words
+        CROSS JOIN feature ON feature.id = words.rowid WHERE words MATCH ?
+        ORDER BY words.rank, feature.layer, feature.key, feature.type, feature.extent
+        """, in: database)
+      statement.bind(words.joined(separator: " "), at: 1)
+      var versions: [Int64] = []
+      while versions.count < limit, try statement.step() {
+        guard let layer: MapFeature.Layer = PlaceCode.value(statement.int(at: 1)),
+          let category: PlaceCategory = PlaceCode.value(statement.int(at: 2))
+        else { throw FeatureDamage() }
+        if filter.admits(layer, category, isNamed: statement.int(at: 3) != 0) {
+          versions.append(statement.int(at: 0))
+        }
+      }
+      statement.reset()
+      return try versions.map(PlaceReader(database).feature)
+    }
+  }
+}

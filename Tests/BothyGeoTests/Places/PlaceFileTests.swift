@@ -1,0 +1,159 @@
+import BothyGeo
+import BothyStore
+import Foundation
+import GRDB
+import Testing
+
+@Suite("The file of the places")
+struct PlaceFileTests {
+  private let scratch: Scratch
+  private let tile: Tile
+
+  init() throws {
+    scratch = try Scratch()
+    tile = try Tile(containing: Coordinate(latitude: 43.462, longitude: -80.52), zoom: 16)
+  }
+
+  private var path: String { scratch.file("places.sqlite") }
+
+  private func version(_ features: String..., at time: Int64, tag: String? = nil) -> PlaceTile {
+    let text = "{\"type\": \"FeatureCollection\", \"features\": [\(features.joined(separator: ", "))]}"
+    return PlaceTile(tile, payload: Data(text.utf8), receivedAt: time, entityTag: tag)
+  }
+
+  private func cafe(_ id: Int, _ name: String) -> String {
+    TileDocument.feature(
+      "amenity", "cafe", ids: "[\(id)]", properties: #"{"amenity": "cafe", "name": "\#(name)"}"#)
+  }
+
+  /// Promises: T-14, T-18, E-18
+  @Test("A tile is kept as it came, with its times and validators, also without features")
+  func kept() throws {
+    let places = try Places(path: path)
+    #expect(try places.tile(tile) == nil)
+    var version = version(at: 5, tag: "\"a\"")
+    #expect(try places.replace(version) == .added)
+    #expect(try places.tile(tile) == version)
+    #expect(try places.replace(version) == .unchanged)
+    #expect(try places.renew(tile, at: 9, lastModified: "yesterday"))
+    version.validatedAt = 9
+    version.lastModified = "yesterday"
+    #expect(try places.tile(tile) == version && places.held([tile]) == [tile: 9])
+    #expect(try places.renew(Tile(x: 0, y: 0, zoom: 16), at: 9) == false)
+    #expect(version.isFresh(at: 9 + PlaceTile.defaultLifetime - 1))
+    #expect(!version.isFresh(at: 9 + PlaceTile.defaultLifetime) && !version.isFresh(at: 8))
+    #expect(!version.isFresh(at: 20, lifetime: 10))
+  }
+
+  /// Promises: E-17, B-14
+  @Test(
+    "What a new version has not is found by id, box and text no more; an old or broken version changes nothing"
+  )
+  func replaced() throws {
+    let places = try Places(path: path)
+    try places.replace(version(cafe(1, "Alpha"), cafe(2, "Beta"), at: 5))
+    #expect(try places.replace(version(cafe(2, "Gamma"), at: 6)) == .updated)
+    for _ in 0..<2 {
+      #expect(try places.features(FeatureKey(.poi, "1")) == [] && places.search("alpha") == [])
+      #expect(try places.search("beta") == [])
+      #expect(try places.in(box: .world).map(\.name) == ["Gamma"])
+      #expect(try places.replace(version(cafe(1, "Alpha"), at: 4)) == .outdated)
+      #expect(throws: GeoError.self) {
+        try places.replace(PlaceTile(tile, payload: Data("<html>".utf8), receivedAt: 7))
+      }
+    }
+    #expect(try places.counts() == (1, 1))
+  }
+
+  /// Promises: B-14
+  @Test("A tile that can't be written whole leaves the old one whole")
+  func atomic() throws {
+    let places = try Places(path: path)
+    let old = version(cafe(1, "Alpha"), at: 5)
+    try places.replace(old)
+    let queue = try DatabaseQueue(path: path)
+    try queue.write {
+      try $0.execute(
+        sql: """
+          CREATE TRIGGER full BEFORE INSERT ON feature WHEN new.key = '3'
+          BEGIN SELECT raise(ABORT, 'no room'); END
+          """)
+    }
+    #expect(throws: GeoError.self) {
+      try places.replace(version(cafe(2, "Beta"), cafe(3, "Gamma"), at: 6))
+    }
+    #expect(try places.tile(tile) == old && places.in(box: .world).map(\.name) == ["Alpha"])
+    #expect(try places.search("beta") == [])
+  }
+
+  /// Promises: T-43, B-8
+  @Test("Another table sorts the places anew, at the next start or at once, without a new download")
+  func categories() throws {
+    let first = CategoryTable(version: 1, [.place: ["cafe"]])
+    let second = CategoryTable(version: 2, [.landmark: ["cafe"]])
+    var places = try Places(path: path, categories: first)
+    try places.replace(version(cafe(1, "Alpha"), at: 5, tag: "\"a\""))
+    let held = try places.tile(tile)
+    #expect(try places.in(box: .world).map(\.category) == [.place])
+    try places.close()
+    places = try Places(path: path, categories: second)
+    #expect(try places.in(box: .world).map(\.category) == [.landmark])
+    #expect(try places.in(box: .world, PlaceFilter(categories: [.place])) == [])
+    #expect(try places.tile(tile) == held)
+    try places.setCategories(first)
+    #expect(try places.in(box: .world, PlaceFilter(categories: [.place])).map(\.ids) == [[1]])
+  }
+
+  /// Promises: T-41, B-19l
+  @Test("Clearing leaves nothing, also of what was on its way; a new file can be cleared too")
+  func cleared() throws {
+    let places = try Places(path: path)
+    try places.clear()
+    try places.replace(version(cafe(1, "Alpha"), at: 5))
+    let generation = places.generation
+    try places.clear()
+    #expect(try places.counts() == (0, 0) && places.search("alpha") == [])
+    #expect(try places.replace(version(cafe(1, "Alpha"), at: 5), generation: generation) == .discarded)
+    #expect(try places.counts() == (0, 0))
+    let now = places.generation
+    #expect(try places.replace(version(cafe(1, "Alpha"), at: 5), generation: now) == .added)
+  }
+
+  /// Promises: B-19k
+  @Test("A damaged file and one of a newer version are begun anew; that of something else is left alone")
+  func damaged() throws {
+    try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: path))
+    var places = try Places(path: path)
+    try places.replace(version(cafe(1, "Alpha"), at: 5))
+    try places.close()
+    var queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+    try queue.close()
+    places = try Places(path: path)
+    #expect(try places.counts() == (0, 0))
+    #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
+    try places.close()
+
+    let other = scratch.file("diary.sqlite")
+    queue = try DatabaseQueue(path: other)
+    try queue.write { try $0.execute(sql: "CREATE TABLE diary (day TEXT)") }
+    try queue.close()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
+    #expect(throws: GeoError.self) { try Places(path: other) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == bytes)
+  }
+
+  /// Promises: B-19k
+  @Test("Damage that is met while the places are in use begins the file anew and is told of")
+  func damagedInUse() throws {
+    let places = try Places(path: path)
+    try places.replace(version(cafe(1, "Alpha"), at: 5))
+    let queue = try DatabaseQueue(path: path)
+    try queue.write { try $0.execute(sql: "UPDATE version SET body = x'ff'") }
+    try queue.close()
+    #expect { try places.in(box: .world) } throws: { ($0 as? GeoError)?.code == .damagedPlaces }
+    #expect(try places.counts() == (0, 0))
+    #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
+    #expect(try places.in(box: .world).map(\.name) == ["Alpha"])
+  }
+}
