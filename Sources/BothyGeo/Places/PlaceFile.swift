@@ -37,6 +37,7 @@ enum PlaceFile {
     var configuration = Configuration()
     configuration.label = "bothy.places"
     configuration.busyMode = .timeout(5)
+    try inspect(path, configuration)
     let pool = try DatabasePool(path: path, configuration: configuration)
     do {
       try pool.write { try prepare($0, path, isSuspect: wasLeftOpen) }
@@ -47,8 +48,30 @@ enum PlaceFile {
     return pool
   }
 
+  /// Looks at the mark of a file before it is opened for writing.
+  private static func inspect(_ path: String, _ configuration: Configuration) throws {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // absent: no attributes
+    guard attributes?[.size] as? Int64 ?? 0 > 0 else { return }
+    var configuration = configuration
+    configuration.readonly = true
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.read { try check($0, path) }
+    try queue.close()
+  }
+
+  /// Throws for a database of something else and for one of another version.
+  private static func check(_ database: Database, _ path: String) throws {
+    guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0 > 0 else { return }
+    guard try Int32.fetchOne(database, sql: "PRAGMA application_id") == applicationID else {
+      throw GeoError(
+        .unavailable,
+        "\(path) is a SQLite database of something else. Choose another path for the places; the file was left as it is."
+      )
+    }
+    guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else { throw OtherVersion() }
+  }
+
   private static func prepare(_ database: Database, _ path: String, isSuspect: Bool) throws {
-    let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
     let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
     guard tables > 0 else {
       try database.execute(sql: tablesSQL)
@@ -56,13 +79,7 @@ enum PlaceFile {
         sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
       return
     }
-    guard mark == applicationID else {
-      throw GeoError(
-        .unavailable,
-        "\(path) is a SQLite database of something else. Choose another path for the places; the file was left as it is."
-      )
-    }
-    guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else { throw OtherVersion() }
+    try check(database, path)
     if isSuspect, try String.fetchOne(database, sql: "PRAGMA quick_check(1)") != "ok" {
       throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "quick_check")
     }

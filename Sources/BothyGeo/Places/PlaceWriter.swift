@@ -109,14 +109,16 @@ struct PlaceWriter {
   private func settle(_ feature: Int64, wasChanged: Bool) throws {
     let statement = try PreparedStatement(
       """
-      SELECT version.id, tile.morton, tile.received_at, feature.version FROM feature
+      SELECT version.id, tile.morton, tile.received_at, feature.version, feature.layer FROM feature
       JOIN version ON version.feature = feature.id JOIN tile ON tile.morton = version.tile WHERE feature.id = ?
       """, in: database)
     statement.bind(feature, at: 1)
     var best: (receivedAt: Int64, tile: Tile, version: Int64)?
     var current: Int64 = 0
+    var isList = false
     while try statement.step() {
       current = statement.int(at: 3)
+      isList = statement.int(at: 4) == PlaceCode.of(MapFeature.Layer.entranceList)
       let tile = try Tile(morton: UInt64(bitPattern: statement.int(at: 1)))
       let receivedAt = statement.int(at: 2)
       if let best, (receivedAt, tile) < (best.receivedAt, best.tile) { continue }
@@ -124,7 +126,8 @@ struct PlaceWriter {
     }
     statement.reset()
     guard let best else { return try removeRows(of: feature) }
-    if best.version != current || wasChanged { try show(best.version, of: feature) }
+    // Of a list of entrances every version counts for where it is.
+    if best.version != current || wasChanged || isList { try show(best.version, of: feature) }
   }
 
   private func removeRows(of feature: Int64) throws {
@@ -164,7 +167,7 @@ struct PlaceWriter {
     bind(box, to: row, from: 4)
     row.bind(number, at: 8)
     try row.run()
-    for (place, part) in box.parts.enumerated() {
+    for (place, part) in try area(of: feature, box).parts.enumerated() {
       let area = try PreparedStatement(
         "INSERT INTO area (id, west, south, east, north) VALUES (?, ?, ?, ?, ?)", in: database)
       area.bind(number << 1 | Int64(place), at: 1)
@@ -172,6 +175,13 @@ struct PlaceWriter {
       try area.run()
     }
     try writeWords(of: feature, number)
+  }
+
+  /// The box that a feature is found by: of a list of entrances that around the lists of all tiles.
+  private func area(of feature: MapFeature, _ box: GeoBox) throws -> GeoBox {
+    guard let building = feature.building else { return box }
+    let lists = try PlaceReader(database).entranceLists(building)
+    return GeoBox(around: lists.flatMap { $0.geometry.outline }) ?? box
   }
 
   private func bind(_ box: GeoBox, to statement: PreparedStatement, from parameter: Int32) {
