@@ -4,10 +4,10 @@ public import Foundation
 /// for waiting.
 public struct LoadClock: Sendable {
   /// Milliseconds since 1970 by the device's clock.
-  let wall: @Sendable () -> Int64
+  package let wall: @Sendable () -> Int64
   /// How long the clock has been running: never set, never backward.
   let uptime: @Sendable () -> Duration
-  let sleep: @Sendable (Duration) async throws -> Void
+  package let sleep: @Sendable (Duration) async throws -> Void
 
   /// - Parameters:
   ///   - clock: the clock that is waited on.

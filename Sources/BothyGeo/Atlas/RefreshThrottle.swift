@@ -1,0 +1,36 @@
+public import BothyStore
+
+/// Decides which of the many positions that a device tells are worth looking at: those far enough from the last one in
+/// time and in space.
+public struct RefreshThrottle: Sendable {
+  /// On foot: milliseconds and metres, both of which must be exceeded.
+  public var interval: Int64 = 5000
+  public var distance: Double = 5
+  /// In a vehicle: milliseconds, and the seconds of driving that make the metres.
+  public var vehicleInterval: Int64 = 20_000
+  public var vehicleReach: Double = 5
+  private var last: (position: Coordinate, time: Int64)?
+
+  public init() {}
+
+  /// Whether a position at a time, in milliseconds since 1970, is to be looked at; if so it is what the next ones are
+  /// measured from. The first one is; what is no position on earth never is. When the clock was put back the time is not
+  /// counted.
+  ///
+  /// - Parameter vehicleSpeed: metres a second; nil on foot.
+  public mutating func accepts(_ position: Coordinate, at time: Int64, vehicleSpeed: Double? = nil) -> Bool {
+    guard GeoBox.world.contains(position) else { return false }
+    if let last {
+      let (elapsed, overflow) = time.subtractingReportingOverflow(last.time)
+      let speed = vehicleSpeed.map { $0.isFinite ? max($0, 0) : 0 }
+      let needed = speed.map { $0 * vehicleReach } ?? distance
+      let isLater = overflow || elapsed < 0 || elapsed > (speed == nil ? interval : vehicleInterval)
+      guard isLater, position.distance(to: last.position) > needed else { return false }
+    }
+    last = (position, time)
+    return true
+  }
+
+  /// Takes the next position whatever it is.
+  public mutating func reset() { last = nil }
+}

@@ -1,0 +1,66 @@
+import BothyCache
+import BothyStore
+import Dispatch
+import Foundation
+import HTTPTypes
+
+/// Brings one tile from the cache or the network into the places. Decoding and writing run on a thread of their own.
+struct TileLoading: Sendable {
+  let places: Places
+  let cache: ResourceCache
+  let source: ResourceSource
+  private let lane = DispatchQueue(label: "bothy.places")
+
+  /// Runs blocking work in order, away from the threads of tasks.
+  func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      lane.async { continuation.resume(with: Swift.Result(catching: work)) }
+    }
+  }
+
+  /// Asks for a tile: on condition that there is something newer when an old version is held, else whatever the cache
+  /// has. What fails leaves the old version as it was.
+  func load(_ tile: Tile, priority: LoadPriority, isHeld: Bool) async -> TileOutcome {
+    let generation = places.generation
+    do {
+      let key = try source.key(tile)
+      let mode: ReadMode = isHeld ? .networkElseCache : .cacheElseNetwork
+      let resource = try await cache.value(key, mode: mode, priority: priority)
+      if case .stale(.refreshFailed(let error)) = resource.freshness, isHeld { return .failed(error) }
+      if case .stale(.noNetwork) = resource.freshness, isHeld {
+        return .failed(CacheError(.offline, "There is no network; the old version of \(tile) stays."))
+      }
+      guard let bytes = resource.bytes else {
+        try await run {
+          if generation == places.generation { try places.remove([tile]) }
+        }
+        return .absent
+      }
+      return try await take(version(tile, bytes, resource), key, generation)
+    } catch { return .failed(error) }
+  }
+
+  private func version(_ tile: Tile, _ bytes: Data, _ resource: CachedResource) -> PlaceTile {
+    PlaceTile(
+      tile, payload: bytes, receivedAt: resource.metadata.receivedAt,
+      validatedAt: resource.metadata.validatedAt, entityTag: resource.fields[.eTag],
+      lastModified: resource.fields[.lastModified])
+  }
+
+  private func take(_ version: PlaceTile, _ key: ResourceKey, _ generation: Int) async throws -> TileOutcome {
+    do {
+      let change = try await run { try places.replace(version, generation: generation) }
+      switch change {
+      case .added, .updated: return .loaded
+      case .unchanged, .outdated: return .unchanged
+      case .discarded:
+        return .failed(
+          CacheError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
+      }
+    } catch let error as GeoError where error.code == .notATile {
+      // Not to be taken for the tile again; what is held stays.
+      try await cache.remove(key)
+      throw error
+    }
+  }
+}
