@@ -3,7 +3,7 @@ import CZlib
 import Foundation
 
 /// A folder of a test's own.
-final class Scratch {
+final class Scratch: Sendable {
   let path: String
 
   init() throws {

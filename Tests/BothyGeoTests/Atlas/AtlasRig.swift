@@ -1,0 +1,120 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A server of tiles that a test changes: a café named after the version in each tile, with an entity tag.
+final class TileServer: ResourceLoader {
+  private struct State {
+    var version = 1
+    var isDown = false
+    var body: String?
+    var requests: [ResourceRequest] = []
+    var gate: [CheckedContinuation<Void, Never>] = []
+    var isHeldBack = false
+  }
+
+  private let state = Mutex(State())
+
+  var requests: [ResourceRequest] { state.withLock { $0.requests } }
+
+  func set(version: Int) { state.withLock { $0.version = version } }
+  func set(isDown: Bool) { state.withLock { $0.isDown = isDown } }
+  /// What every tile's body is in place of places; nil for places.
+  func set(body: String?) { state.withLock { $0.body = body } }
+  func forget() { state.withLock { $0.requests = [] } }
+
+  /// Lets no answer out until `letGo`.
+  func holdBack() { state.withLock { $0.isHeldBack = true } }
+
+  func letGo() {
+    let waiting = state.withLock { state in
+      state.isHeldBack = false
+      defer { state.gate = [] }
+      return state.gate
+    }
+    for waiter in waiting { waiter.resume() }
+  }
+
+  func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    let (version, isDown, body) = state.withLock { state in
+      state.requests.append(request)
+      return (state.version, state.isDown, state.body)
+    }
+    await withCheckedContinuation { continuation in
+      let isHeldBack = state.withLock { state in
+        if state.isHeldBack { state.gate.append(continuation) }
+        return state.isHeldBack
+      }
+      if !isHeldBack { continuation.resume() }
+    }
+    if isDown { throw LoadFailure(.unreachable, "The server is down.") }
+    let tag = "\"v\(version)\""
+    let isSame = request.fields[.ifNoneMatch] == tag
+    let text = body ?? Self.tile(request.url, version)
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
+    if !isSame { continuation.yield(Data(text.utf8)) }
+    continuation.finish()
+    return ResourceResponse(status: isSame ? 304 : 200, fields: [.eTag: tag], body: stream)
+  }
+
+  /// A café in the middle of the tile that an address names.
+  private static func tile(_ url: String, _ version: Int) -> String {
+    let parts = url.split { $0 == "/" || $0 == "." }.compactMap { Int($0) }
+    guard parts.count == 3, let tile = try? Tile(x: parts[1], y: parts[2], zoom: parts[0]) else { return "" }
+    let center = tile.bounds.center
+    return TileDocument.tile(
+      TileDocument.feature(
+        "amenity", "cafe", ids: "[\(tile.x * 100_000 + tile.y)]",
+        geometry: TileDocument.shape("Point", "[\(center.longitude), \(center.latitude)]"),
+        properties: #"{"amenity": "cafe", "name": "Version \#(version)"}"#))
+  }
+}
+
+/// An atlas over a server and a clock that a test moves.
+struct AtlasRig: Sendable {
+  let start = Coordinate(latitude: 43.462, longitude: -80.52)
+  let scratch: Scratch
+  let server = TileServer()
+  let time = VirtualTime()
+  let clock = VirtualClock()
+  let places: Places
+  let cache: ResourceCache
+  let source: ResourceSource
+  let atlas: Atlas
+  /// The tiles around the start.
+  let cover: Set<Tile>
+
+  init() throws {
+    scratch = try Scratch()
+    places = try Places(path: scratch.file("places.sqlite"))
+    var limits = SourceLimits()
+    limits.attempts = 1
+    source = try ResourceSource(
+      "walks", template: "https://tiles.example/{z}/{x}/{y}.json", freshness: .fixed(.days(7)),
+      userAgent: "Tests/1 (tests.example)", limits: limits)
+    let loadClock = LoadClock(clock, wall: time.reader())
+    let path = scratch.file("cache.sqlite")
+    cache = try ResourceCache(
+      sources: [source], disk: DiskTier { try SQLiteBlobStore(path: path, options: $0) }, loader: server,
+      clock: loadClock)
+    atlas = Atlas(places: places, cache: cache, source: source, clock: loadClock)
+    cover = Set(try AtlasPlan(around: start, held: [:], at: 0).cover)
+  }
+
+  func pass(_ duration: Duration) { time.advance(by: Int64(duration / .milliseconds(1))) }
+
+  func names() throws -> Set<String> { try Set(places.in(box: .world).compactMap(\.name)) }
+}
+
+/// Gathers what a stream brings until it ends.
+struct Gathering<Value: Sendable> {
+  private let task: Task<[Value], Never>
+
+  init(_ stream: AsyncStream<Value>) { task = Task { await stream.reduce(into: []) { $0.append($1) } } }
+
+  func all() async -> [Value] { await task.value }
+}

@@ -1,0 +1,143 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("An atlas around a walker", .timeLimit(.minutes(1)))
+struct AtlasTests {
+  /// Promises: T-22, T-23, T-30
+  @Test(
+    "Missing tiles are fetched once, fresh ones never, old ones on condition; only what changes is told of")
+  func walk() async throws {
+    let rig = try AtlasRig()
+    let changes = Gathering(rig.atlas.changes)
+    let current = try Tile(containing: rig.start, zoom: 16)
+    let first = try #require(try await rig.atlas.update(rig.start))
+    #expect(first.loaded == rig.cover && first.failed.isEmpty)
+    #expect(rig.server.requests.count == rig.cover.count)
+    #expect(rig.server.requests.first?.url == "https://tiles.example/\(current).json")
+    #expect(rig.server.requests.allSatisfy { $0.fields[.ifNoneMatch] == nil })
+    #expect(try rig.places.in(box: .world).count == rig.cover.count)
+    #expect(try await rig.atlas.update(rig.start) == nil)
+    rig.server.forget()
+    #expect(try await rig.atlas.refresh().count == 0 && rig.server.requests.isEmpty)
+    rig.pass(.seconds(8 * 24 * 3600))
+    #expect(try await rig.atlas.refresh().unchanged == rig.cover)
+    #expect(rig.server.requests.count == rig.cover.count)
+    #expect(rig.server.requests.allSatisfy { $0.fields[.ifNoneMatch] == "\"v1\"" })
+    rig.server.forget()
+    #expect(try await rig.atlas.refresh().count == 0 && rig.server.requests.isEmpty)
+    rig.server.set(version: 2)
+    rig.pass(.seconds(8 * 24 * 3600))
+    #expect(try await rig.atlas.refresh().loaded == rig.cover)
+    #expect(try rig.names() == ["Version 2"])
+    #expect(await rig.atlas.tiles == rig.cover)
+    await rig.atlas.close()
+    #expect(
+      await changes.all() == [
+        SpatialChange(added: [current]), SpatialChange(added: rig.cover.subtracting([current])),
+        SpatialChange(updated: rig.cover),
+      ])
+  }
+
+  /// Promises: T-29, T-37, T-38, T-39
+  @Test(
+    "Without a network there is an error until the tile of the position is there; old tiles are ready at once"
+  )
+  func offline() async throws {
+    let rig = try AtlasRig()
+    let states = Gathering(await rig.atlas.states)
+    rig.server.set(isDown: true)
+    let none = try #require(try await rig.atlas.update(rig.start))
+    #expect(Set(none.failed.keys) == rig.cover && none.fromStale.isEmpty)
+    #expect(await rig.atlas.state == .error)
+    rig.server.set(isDown: false)
+    await rig.clock.waitForSleepers()
+    // Past the pause that a host which can't be reached is given.
+    rig.pass(.seconds(3600))
+    rig.clock.advance(by: .seconds(3600))
+    while await rig.atlas.state != .ready { await Task.yield() }
+    while await rig.atlas.tiles != rig.cover { await Task.yield() }
+    rig.server.set(isDown: true)
+    rig.pass(.seconds(8 * 24 * 3600))
+    let old = try await rig.atlas.refresh()
+    #expect(old.fromStale == rig.cover && Set(old.failed.keys) == rig.cover)
+    #expect(try rig.names() == ["Version 1"])
+    #expect(await rig.atlas.state == .ready)
+    await rig.atlas.close()
+    #expect(
+      await states.all() == [.waitingForLocation, .loading, .error, .loading, .ready])
+  }
+
+  /// Promises: T-40, B-10, T-34
+  @Test("A fetch elsewhere while another run waits completes with its own tiles and counts them")
+  func elsewhere() async throws {
+    let rig = try AtlasRig()
+    let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
+    let cover = Set(try AtlasPlan(around: away, held: [:], at: 0).cover)
+    rig.server.holdBack()
+    async let own = rig.atlas.update(rig.start)
+    async let other = rig.atlas.fetch(around: away)
+    while rig.server.requests.count < 2 { await Task.yield() }
+    rig.server.letGo()
+    #expect(try await other.loaded == cover)
+    #expect(try await own?.loaded == rig.cover)
+    #expect(await rig.atlas.tiles == rig.cover)
+    #expect(rig.server.requests.count == rig.cover.count + cover.count)
+    #expect(try await rig.atlas.fetch(around: away).count == 0)
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-41, B-11
+  @Test("Clearing during a run discards what was on its way and fetches anew")
+  func cleared() async throws {
+    let rig = try AtlasRig()
+    rig.server.holdBack()
+    async let run = rig.atlas.update(rig.start)
+    while rig.server.requests.isEmpty { await Task.yield() }
+    async let cleared = rig.atlas.clear()
+    while rig.places.generation == 0 { await Task.yield() }
+    rig.server.letGo()
+    #expect(try await cleared.loaded.isEmpty == false)
+    _ = try await run
+    _ = try await rig.atlas.refresh()
+    #expect(await rig.atlas.state == .ready)
+    #expect(await rig.atlas.tiles == rig.cover)
+    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count))
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-27
+  @Test("A page in place of a tile is refused; the old version and its age stay")
+  func loginPage() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.update(rig.start)
+    let held = try rig.places.held(rig.cover)
+    rig.server.set(body: "<html>Log in</html>")
+    rig.server.set(version: 2)
+    rig.pass(.seconds(8 * 24 * 3600))
+    let report = try await rig.atlas.refresh()
+    #expect(Set(report.failed.keys) == rig.cover && report.fromStale == rig.cover)
+    #expect(report.failed.values.allSatisfy { ($0 as? GeoError)?.code == .notATile })
+    #expect(try rig.names() == ["Version 1"] && rig.places.held(rig.cover) == held)
+    rig.server.set(body: nil)
+    #expect(try await rig.atlas.refresh().loaded == rig.cover)
+    #expect(try rig.names() == ["Version 2"])
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-42
+  @Test("Required tiles elsewhere are fetched with the others and pinned")
+  func required() async throws {
+    let rig = try AtlasRig()
+    let marker = try Tile(x: 5, y: 6, zoom: 16)
+    try await rig.atlas.require([marker], for: "markers")
+    let report = try await rig.atlas.update(rig.start)
+    #expect(report?.loaded == rig.cover.union([marker]))
+    #expect(await rig.atlas.tiles == rig.cover)
+    await rig.atlas.close()
+  }
+}
