@@ -82,6 +82,7 @@ struct AtlasRig: Sendable {
   let time = VirtualTime()
   let clock = VirtualClock()
   let places: Places
+  let store: SQLiteBlobStore
   let cache: ResourceCache
   let source: ResourceSource
   let atlas: Atlas
@@ -97,9 +98,10 @@ struct AtlasRig: Sendable {
       "walks", template: "https://tiles.example/{z}/{x}/{y}.json", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.example)", limits: limits)
     let loadClock = LoadClock(clock, wall: time.reader())
-    let path = scratch.file("cache.sqlite")
+    let store = try SQLiteBlobStore(path: scratch.file("cache.sqlite"))
+    self.store = store
     cache = try ResourceCache(
-      sources: [source], disk: DiskTier { try SQLiteBlobStore(path: path, options: $0) }, loader: server,
+      sources: [source], disk: DiskTier { _ in store }, loader: server,
       clock: loadClock)
     atlas = Atlas(places: places, cache: cache, source: source, clock: loadClock)
     cover = Set(try AtlasPlan(around: start, held: [:], at: 0).cover)

@@ -4,6 +4,7 @@ import BothyStore
 import BothyTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite("An atlas around a walker", .timeLimit(.minutes(1)))
@@ -43,7 +44,7 @@ struct AtlasTests {
       ])
   }
 
-  /// Promises: T-29, T-37, T-38, T-39
+  /// Promises: T-29, T-37
   @Test(
     "Without a network there is an error until the tile of the position is there; old tiles are ready at once"
   )
@@ -72,6 +73,51 @@ struct AtlasTests {
       await states.all() == [.waitingForLocation, .loading, .error, .loading, .ready])
   }
 
+  /// Promises: T-38
+  @Test("A start without a network asks for nothing, and is ready where the tile of the position is held")
+  func coldStart() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.update(rig.start)
+    await rig.atlas.close()
+    rig.cache.suspendNetwork()
+    rig.server.forget()
+    rig.pass(.seconds(8 * 24 * 3600))
+    let clock = LoadClock(rig.clock, wall: rig.time.reader())
+    let atlas = Atlas(places: rig.places, cache: rig.cache, source: rig.source, clock: clock)
+    #expect(try await atlas.update(rig.start)?.fromStale == rig.cover)
+    #expect(await atlas.state == .ready)
+    #expect(await atlas.tiles == rig.cover)
+    rig.pass(.seconds(60))
+    try await atlas.update(Geodesy.destination(from: rig.start, bearing: 45, distance: 9000))
+    #expect(await atlas.state == .error)
+    #expect(rig.server.requests.isEmpty)
+    await atlas.close()
+  }
+
+  /// Promises: T-39
+  @Test(
+    "After an error it waits longer each time; a network that comes back is used at once and ends the waiting"
+  )
+  func recovery() async throws {
+    let rig = try AtlasRig()
+    rig.cache.suspendNetwork()
+    try await rig.atlas.update(rig.start)
+    for seconds in [10, 20, 40, 80, 160, 320, 600, 600] {
+      await rig.clock.waitForSleepers()
+      let wait = try #require(rig.clock.sleepers.first)
+      #expect(wait >= .seconds(seconds) / 2 && wait <= .seconds(seconds))
+      #expect(rig.clock.sleepers.count == 1)
+      rig.clock.advance(by: wait)
+    }
+    await rig.clock.waitForSleepers()
+    rig.cache.resumeNetwork()
+    #expect(try await rig.atlas.networkChanged()?.loaded == rig.cover)
+    #expect(await rig.atlas.state == .ready)
+    while !rig.clock.sleepers.isEmpty { await Task.yield() }
+    #expect(try await rig.atlas.networkChanged() == nil)
+    await rig.atlas.close()
+  }
+
   /// Promises: T-40, B-10, T-34
   @Test("A fetch elsewhere while another run waits completes with its own tiles and counts them")
   func elsewhere() async throws {
@@ -80,10 +126,14 @@ struct AtlasTests {
     let cover = Set(try AtlasPlan(around: away, held: [:], at: 0).cover)
     rig.server.holdBack()
     async let own = rig.atlas.update(rig.start)
-    async let other = rig.atlas.fetch(around: away)
+    let steps = Mutex<[String]>([])
+    async let other = rig.atlas.fetch(around: away) { done, total in
+      steps.withLock { $0.append("\(done)/\(total)") }
+    }
     while rig.server.requests.count < 2 { await Task.yield() }
     rig.server.letGo()
     #expect(try await other.loaded == cover)
+    #expect(steps.withLock { $0 } == (1...cover.count).map { "\($0)/\(cover.count)" })
     #expect(try await own?.loaded == rig.cover)
     #expect(await rig.atlas.tiles == rig.cover)
     #expect(rig.server.requests.count == rig.cover.count + cover.count)
@@ -110,7 +160,7 @@ struct AtlasTests {
     await rig.atlas.close()
   }
 
-  /// Promises: T-27
+  /// Promises: E-19
   @Test("A page in place of a tile is refused; the old version and its age stay")
   func loginPage() async throws {
     let rig = try AtlasRig()
@@ -137,6 +187,10 @@ struct AtlasTests {
     try await rig.atlas.require([marker], for: "markers")
     let report = try await rig.atlas.update(rig.start)
     #expect(report?.loaded == rig.cover.union([marker]))
+    #expect(try rig.store.isPinned(rig.source.key(marker)))
+    #expect(try !rig.store.isPinned(rig.source.key(Tile(containing: rig.start, zoom: 16))))
+    try await rig.atlas.require([], for: "markers")
+    #expect(try !rig.store.isPinned(rig.source.key(marker)))
     #expect(await rig.atlas.tiles == rig.cover)
     await rig.atlas.close()
   }

@@ -26,7 +26,7 @@ struct PlaceFileTests {
       "amenity", "cafe", ids: "[\(id)]", properties: #"{"amenity": "cafe", "name": "\#(name)"}"#)
   }
 
-  /// Promises: T-14, T-18, E-18
+  /// Promises: T-14, E-18
   @Test("A tile is kept as it came, with its times and validators, also without features")
   func kept() throws {
     let places = try Places(path: path)
@@ -65,7 +65,7 @@ struct PlaceFileTests {
     #expect(try places.counts() == (1, 1))
   }
 
-  /// Promises: B-14
+  /// Promises: T-18, B-14
   @Test("A tile that can't be written whole leaves the old one whole")
   func atomic() throws {
     let places = try Places(path: path)

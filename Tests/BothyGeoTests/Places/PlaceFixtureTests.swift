@@ -44,7 +44,7 @@ struct PlaceFixtureTests {
     return list.geometry.outline.reduce(edge) { min($0, $1.distance(to: position)) }
   }
 
-  /// Promises: B-16
+  /// Promises: T-20, B-16
   @Test("All entrance lists of Washington are found by their buildings, named or not")
   func entrances() throws {
     guard let data = try Fixtures.data("soundscape-tiles/16_18749_25070.json") else { return }

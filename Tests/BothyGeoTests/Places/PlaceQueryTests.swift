@@ -12,7 +12,7 @@ struct PlaceQueryTests {
     Coordinate(latitude: 84.9, longitude: 12),
   ]
 
-  /// Promises: T-16, T-17, T-19, T-45, E-14, E-17, B-14, B-15, B-19j
+  /// Promises: T-16, T-17, T-19, T-45, E-14, E-17, B-14, B-15, B-18, B-19j
   @Test(
     "After any order of versions and removals every question is answered as by looking at all",
     arguments: centers)
@@ -69,6 +69,9 @@ struct PlaceQueryTests {
       for feature in expected {
         let found = try places.intersection(ofRoad: road, at: feature.center)
         #expect(found?.center.distance(to: feature.center) == 0, note)
+        let beside = Geodesy.destination(from: feature.center, bearing: 70, distance: 0.5)
+        let near = try #require(try places.intersection(ofRoad: road, at: beside), note)
+        #expect(near.center.distance(to: beside) < 0.51, note)
       }
       #expect(try places.road(road) == world.union.features[FeatureKey(.road, String(road))], note)
     }
