@@ -51,17 +51,16 @@ struct AtlasTests {
   func offline() async throws {
     let rig = try AtlasRig()
     let states = Gathering(await rig.atlas.states)
-    rig.server.set(isDown: true)
+    rig.cache.suspendNetwork()
     let none = try #require(try await rig.atlas.update(rig.start))
     #expect(Set(none.failed.keys) == rig.cover && none.fromStale.isEmpty)
     #expect(await rig.atlas.state == .error)
-    rig.server.set(isDown: false)
+    rig.cache.resumeNetwork()
+    // Nobody asks the atlas: it tries again by itself.
     await rig.clock.waitForSleepers()
-    // Past the pause that a host which can't be reached is given.
-    rig.pass(.seconds(3600))
-    rig.clock.advance(by: .seconds(3600))
-    while await rig.atlas.state != .ready { await Task.yield() }
+    rig.clock.advance(by: .seconds(10))
     while await rig.atlas.tiles != rig.cover { await Task.yield() }
+    while await rig.atlas.state != .ready { await Task.yield() }
     rig.server.set(isDown: true)
     rig.pass(.seconds(8 * 24 * 3600))
     let old = try await rig.atlas.refresh()
@@ -69,8 +68,8 @@ struct AtlasTests {
     #expect(try rig.names() == ["Version 1"])
     #expect(await rig.atlas.state == .ready)
     await rig.atlas.close()
-    #expect(
-      await states.all() == [.waitingForLocation, .loading, .error, .loading, .ready])
+    let all = await states.all()
+    #expect(all.prefix(4) == [.waitingForLocation, .loading, .error, .loading] && all.last == .ready)
   }
 
   /// Promises: T-38
