@@ -28,6 +28,9 @@ public struct ReadOptions: Sendable {
   public var query: [String: String]
   /// From this moment on the bytes count as stale whatever else is said; milliseconds since 1970.
   public var expiresAt: Int64?
+  /// Whether a read that has nothing to hand out waits for a server that asked for a pause or is taken to be down, as long
+  /// as the source's limits say. One who comes back later anyway has no need to.
+  public var isPatient = true
   /// Told how far the download is that this read waits for, also one that another reader began. Called from any thread.
   public var progress: (@Sendable (LoadProgress) -> Void)?
   package var typed: TypedDemand?

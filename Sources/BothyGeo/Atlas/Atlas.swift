@@ -79,6 +79,8 @@ public actor Atlas {
     for stage in plan.stages {
       let part = await load(stage, current: plan.current, into: &report)
       try await show(plan, changed: part, run)
+      // Known before the others are tried for, which may take long.
+      if report.failed[plan.current] != nil, !plan.canShow { set(.error, run) }
     }
     let isHeld = try await held([plan.current])[plan.current] != nil
     let end = AtlasState(after: report, current: plan.current, isHeld: isHeld)
@@ -98,7 +100,7 @@ public actor Atlas {
     var report = TileSetReport()
     let total = plan.stages.reduce(0) { $0 + $1.count }
     for stage in plan.stages {
-      _ = await load(stage, current: plan.current, into: &report) { progress?($0, total) }
+      _ = await load(stage, current: plan.current, into: &report, isPatient: true) { progress?($0, total) }
     }
     if let own = self.position { try await show(self.plan(around: own), changed: report.loaded, runNumber) }
     return report
@@ -156,13 +158,16 @@ extension Atlas {
     return try AtlasPlan(around: position, held: held, required: required, at: clock.wall(), settings)
   }
 
-  /// Loads tiles side by side and gives back those with new content.
+  /// Loads tiles side by side and gives back those with new content. What a run for the atlas's own position can't have
+  /// is tried for again later, so it waits for no server that is down.
   private func load(
-    _ tiles: [Tile], current: Tile, into report: inout TileSetReport, done: (Int) -> Void = { _ in }
+    _ tiles: [Tile], current: Tile, into report: inout TileSetReport, isPatient: Bool = false,
+    done: (Int) -> Void = { _ in }
   ) async -> Set<Tile> {
     let held = (try? await held(tiles)) ?? [:]  // unreadable: the loading will tell
-    let tasks = tiles.map { tile in
-      (tile, flight(tile, priority: tile == current ? .visible : .normal, isHeld: held[tile] != nil))
+    let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
+      let priority = tile == current ? LoadPriority.visible : .normal
+      return (tile, flight(tile, priority, isHeld: held[tile] != nil, isPatient: isPatient))
     }
     var changed: Set<Tile> = []
     for (tile, task) in tasks {
@@ -175,13 +180,16 @@ extension Atlas {
   }
 
   /// The way to a tile that somebody is on already, or a new one.
-  private func flight(_ tile: Tile, priority: LoadPriority, isHeld: Bool) -> Task<TileOutcome, Never> {
+  private func flight(
+    _ tile: Tile, _ priority: LoadPriority, isHeld: Bool, isPatient: Bool
+  ) -> Task<TileOutcome, Never> {
     if let known = flights[tile] { return known.task }
     flightNumber += 1
     let number = flightNumber
     let loading = loading
     let task = Task {
-      let outcome = await loading.load(tile, priority: priority, isHeld: isHeld)
+      let outcome = await loading.load(
+        tile, priority: priority, isHeld: isHeld, isPatient: isPatient)
       self.land(tile, number)
       return outcome
     }

@@ -20,12 +20,15 @@ struct TileLoading: Sendable {
 
   /// Asks for a tile: on condition that there is something newer when an old version is held, else whatever the cache
   /// has. What fails leaves the old version as it was.
-  func load(_ tile: Tile, priority: LoadPriority, isHeld: Bool) async -> TileOutcome {
+  ///
+  /// - Parameter isPatient: whether a server that is taken to be down is waited for.
+  func load(_ tile: Tile, priority: LoadPriority, isHeld: Bool, isPatient: Bool) async -> TileOutcome {
     let generation = places.generation
     do {
       let key = try source.key(tile)
-      let mode: ReadMode = isHeld ? .networkElseCache : .cacheElseNetwork
-      let resource = try await cache.value(key, mode: mode, priority: priority)
+      var options = ReadOptions(mode: isHeld ? .networkElseCache : .cacheElseNetwork, priority: priority)
+      options.isPatient = isPatient
+      let resource = try await cache.value(key, options)
       if case .stale(.refreshFailed(let error)) = resource.freshness, isHeld { return .failed(error) }
       if case .stale(.noNetwork) = resource.freshness, isHeld {
         return .failed(CacheError(.offline, "There is no network; the old version of \(tile) stays."))

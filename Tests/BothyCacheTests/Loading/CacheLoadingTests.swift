@@ -48,6 +48,23 @@ struct CacheLoadingTests {
     #expect(try await cache.value(keys[0]).isFresh)
   }
 
+  @Test("A read that is not patient fails at once while the server counts as down, with nothing to show")
+  func impatient() async throws {
+    let loader = ScriptedLoader { _ in throw LoadFailure(.unreachable, "No network.") }
+    var source = try source()
+    source.limits.attempts = 1
+    let cache = try cache(loader, source)
+    var options = ReadOptions()
+    options.isPatient = false
+    for number in 0..<20 {
+      let key = try source.key(path: "\(number)")
+      await #expect { try await cache.value(key, options) } throws: {
+        ($0 as? CacheError)?.code == .unreachable
+      }
+    }
+    #expect(loader.requests.count == 5 && clock.now.offset == .zero)
+  }
+
   /// Promises: E-10
   @Test("A large download of a cache that was killed goes on where it was, if the cache has a folder for it")
   func goesOn() async throws {

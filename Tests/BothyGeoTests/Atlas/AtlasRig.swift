@@ -89,11 +89,12 @@ struct AtlasRig: Sendable {
   /// The tiles around the start.
   let cover: Set<Tile>
 
-  init() throws {
+  init(requestsPerHost: Int = 6) throws {
     scratch = try Scratch()
     places = try Places(path: scratch.file("places.sqlite"))
     var limits = SourceLimits()
     limits.attempts = 1
+    limits.requestsPerHost = requestsPerHost
     source = try ResourceSource(
       "walks", template: "https://tiles.example/{z}/{x}/{y}.json", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.example)", limits: limits)

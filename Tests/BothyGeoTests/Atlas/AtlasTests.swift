@@ -57,8 +57,10 @@ struct AtlasTests {
     #expect(await rig.atlas.state == .error)
     rig.cache.resumeNetwork()
     // Nobody asks the atlas: it tries again by itself.
-    await rig.clock.waitForSleepers()
-    rig.clock.advance(by: .seconds(10))
+    while await rig.atlas.state == .error {
+      rig.clock.advance(by: .seconds(10))
+      await Task.yield()
+    }
     while await rig.atlas.tiles != rig.cover { await Task.yield() }
     while await rig.atlas.state != .ready { await Task.yield() }
     rig.server.set(isDown: true)
@@ -91,6 +93,28 @@ struct AtlasTests {
     #expect(await atlas.state == .error)
     #expect(rig.server.requests.isEmpty)
     await atlas.close()
+  }
+
+  /// Promises: T-36
+  @Test(
+    "A server that can't be reached is not waited for: the error is told, and the atlas comes back by itself")
+  func serverDown() async throws {
+    // Few at a time, so that some still wait for their turn when the host has failed too often.
+    let rig = try AtlasRig(requestsPerHost: 2)
+    rig.server.set(isDown: true)
+    let none = try #require(try await rig.atlas.update(rig.start))
+    // Nobody moved the clock: whoever had waited for the host would wait still.
+    #expect(Set(none.failed.keys) == rig.cover && none.fromStale.isEmpty)
+    #expect(rig.server.requests.count < rig.cover.count)
+    #expect(await rig.atlas.state == .error)
+    rig.server.set(isDown: false)
+    while await rig.atlas.state == .error {
+      rig.clock.advance(by: .seconds(10))
+      await Task.yield()
+    }
+    while await rig.atlas.tiles != rig.cover { await Task.yield() }
+    while await rig.atlas.state != .ready { await Task.yield() }
+    await rig.atlas.close()
   }
 
   /// Promises: T-39
