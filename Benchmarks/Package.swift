@@ -16,11 +16,20 @@ let package = Package(
   dependencies: [
     .package(name: "bothy", path: ".."),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
     .target(
       name: "CFloor", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
+    .executableTarget(
+      name: "DiskBenchmarks",
+      dependencies: [
+        .product(name: "BothyCache", package: "bothy"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "BothyBenchmarks",
       dependencies: [
