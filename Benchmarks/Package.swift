@@ -22,18 +22,21 @@ let package = Package(
   targets: [
     .target(
       name: "CFloor", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
+    .target(name: "Bars", swiftSettings: strict),
+    .target(
+      name: "CDisk", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
     .executableTarget(
       name: "DiskBenchmarks",
       dependencies: [
+        "Bars", "CDisk",
         .product(name: "BothyCache", package: "bothy"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "BothyBenchmarks",
       dependencies: [
-        "CFloor",
+        "Bars", "CFloor",
         .product(name: "BothyStore", package: "bothy"),
         .product(name: "BothySync", package: "bothy"),
         .product(name: "BothyHTTP", package: "bothy"),

@@ -1,25 +1,4 @@
-/// A claim about speed, and whether this run bears it out.
-struct Bar {
-  let claim: String
-  let measured: Double
-  let limit: Double
-  /// Whether `measured` may not be below `limit`, as for rows a second; else it may not be above.
-  var isMinimum = false
-  var unit = "x"
-
-  var holds: Bool { isMinimum ? measured >= limit : measured <= limit }
-
-  static func print(_ bars: [Bar]) {
-    let width = bars.map(\.claim.count).max() ?? 0
-    for bar in bars {
-      let sign = bar.isMinimum ? ">=" : "<="
-      Swift.print(
-        bar.claim.padded(width), bar.measured.short.leftPadded(9), bar.unit, sign,
-        bar.limit.short.leftPadded(7),
-        bar.holds ? "pass" : "MISSED")
-    }
-  }
-}
+import Bars
 
 extension StoreRun {
   /// What `BothyStore` promises, with the ratios of this run.
@@ -55,20 +34,5 @@ extension StoreRun {
       let cells = contenders.map { (ratio(workload, $0, to: floor)?.short ?? "-").leftPadded(13) }
       print(workload.rawValue.padded(width), cells.joined())
     }
-  }
-}
-
-extension String {
-  func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-  func leftPadded(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
-}
-
-extension Double {
-  /// Two decimals below a hundred, none above.
-  var short: String {
-    if self >= 100 { return String(Int(rounded())) }
-    let hundredths = Int((self * 100).rounded())
-    let rest = hundredths % 100
-    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
   }
 }

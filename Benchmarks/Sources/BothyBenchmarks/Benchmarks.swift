@@ -1,3 +1,4 @@
+import Bars
 import Foundation
 
 /// `scripts/bench`: runs the contenders and prints ratios, each with the bar it is held to.

@@ -1,3 +1,4 @@
+import Bars
 import Foundation
 
 /// All contenders on the same rows, round-robin: each workload is run by each contender in turn before the next
@@ -51,15 +52,5 @@ struct StoreRun {
   func ratio(_ workload: Workload, _ contender: Contender, to floor: Contender) -> Double? {
     guard let mine = times[workload]?[contender], let theirs = times[workload]?[floor] else { return nil }
     return zip(mine, theirs).map { $0 / $1 }.median
-  }
-}
-
-extension [Double] {
-  /// The middle value; the mean of the two middle ones when their number is even.
-  var median: Double? {
-    guard !isEmpty else { return nil }
-    let sorted = sorted()
-    let middle = count / 2
-    return count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
   }
 }

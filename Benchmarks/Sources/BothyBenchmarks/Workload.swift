@@ -1,3 +1,5 @@
+import Bars
+
 /// What is timed, in the order it is run on one fresh file.
 enum Workload: String, CaseIterable, Sendable {
   case insert = "insert all, one transaction"
@@ -65,9 +67,4 @@ enum Contender: String, CaseIterable, Sendable {
     case .json: try jsonSession(data, path)
     }
   }
-}
-
-struct BenchmarkError: Error, CustomStringConvertible {
-  var description: String
-  init(_ description: String) { self.description = description }
 }

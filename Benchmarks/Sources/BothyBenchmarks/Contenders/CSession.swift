@@ -1,3 +1,4 @@
+import Bars
 import CFloor
 import Foundation
 

@@ -1,3 +1,4 @@
+import Bars
 import GRDBSQLite
 
 /// A connection on SQLite's C API for the contenders written by hand in Swift.

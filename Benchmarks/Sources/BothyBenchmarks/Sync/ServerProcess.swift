@@ -1,3 +1,4 @@
+import Bars
 import BothyHTTP
 import BothyServer
 import BothySync

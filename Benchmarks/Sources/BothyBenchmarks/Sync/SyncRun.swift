@@ -1,3 +1,4 @@
+import Bars
 import BothyStore
 import BothySync
 import Foundation

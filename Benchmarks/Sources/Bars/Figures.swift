@@ -1,0 +1,29 @@
+/// Figures as they are printed, and the middle of many.
+extension String {
+  package func padded(_ width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+  package func leftPadded(_ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - count)) + self
+  }
+}
+
+extension Double {
+  /// Two decimals below a hundred, none above.
+  package var short: String {
+    if self >= 100 { return String(Int(rounded())) }
+    let hundredths = Int((self * 100).rounded())
+    let rest = hundredths % 100
+    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
+  }
+}
+
+extension [Double] {
+  /// The middle value; the mean of the two middle ones when their number is even.
+  package var median: Double? {
+    guard !isEmpty else { return nil }
+    let sorted = sorted()
+    let middle = count / 2
+    return count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+  }
+}

@@ -1,0 +1,68 @@
+import Bars
+import BothyCache
+import CDisk
+import Foundation
+
+/// Hits of 15 KB, checksum and freshness included, beside an open, a read and a close, and beside one SELECT whose
+/// bytes are copied. All of it lies in the system's own cache of the disk.
+struct HitRun {
+  private let options: Options
+  private let bare: Floor
+  private let files: FileBlobStore
+  private let database: SQLiteBlobStore
+  private let order: [Int]
+
+  init(_ folder: String, _ options: Options) throws {
+    self.options = options
+    let store = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil))
+    bare = try Floor("\(folder)/tiledb", size: Tiles.size)
+    try bare.fill(options.entries)
+    let filled: [any BlobStore] = [
+      try FileBlobStore(folder: folder + "/files", options: store),
+      try SQLiteBlobStore(path: folder + "/database/cache.sqlite", options: store),
+    ]
+    for start in stride(from: 0, to: options.entries, by: 64) {
+      let count = min(64, options.entries - start)
+      let batch = (start..<start + count).map { (key: Tiles.key($0), entry: Tiles.entry($0)) }
+      for store in filled { try store.store(batch) }
+    }
+    // Closing brings the log into the file, as any use does after a while.
+    for store in filled { try store.close() }
+    files = try FileBlobStore(folder: folder + "/files", options: store)
+    database = try SQLiteBlobStore(path: folder + "/database/cache.sqlite", options: store)
+    order = (0..<options.entries).map { $0 &* 7919 % options.entries }
+  }
+
+  func bars() throws -> [Bar] {
+    let perRound = min(500, options.entries)
+    var ratios: [[Double]] = [[], [], []]
+    var times: [[Double]] = [[], [], [], []]
+    for round in 0..<options.rounds {
+      let part = (0..<perRound).map { order[(round * perRound + $0) % order.count] }
+      let file = try seconds { for number in part { try bare.readFile(number) } }
+      let ours = try seconds { for number in part { try hit(files, number) } }
+      let row = try seconds { for number in part { try bare.readRow(number) } }
+      let theirs = try seconds { for number in part { try hit(database, number) } }
+      ratios[0].append(ours / file)
+      ratios[1].append(theirs / row)
+      ratios[2].append(theirs / ours)
+      for (place, time) in [file, ours, row, theirs].enumerated() {
+        times[place].append(time / Double(perRound) * 1e6)
+      }
+    }
+    for (name, time) in zip(["bare file", "file store", "bare row", "SQLite store"], times) {
+      print("hit of 15 KB, \(name): \((time.median ?? 0).short) us")
+    }
+    print("hit, SQLite store / file store: \((ratios[2].median ?? 0).short)")
+    return [
+      Bar(claim: "file store: hit / open, read, close", measured: ratios[0].median ?? 0, limit: 1.5),
+      Bar(claim: "SQLite store: hit / SELECT and copy", measured: ratios[1].median ?? 0, limit: 2),
+    ]
+  }
+
+  private func hit(_ store: some BlobStore, _ number: Int) throws {
+    guard let found = try store.entry(Tiles.key(number)), found.body.count == Tiles.size,
+      found.metadata.validatedAt + found.metadata.freshness.lifetime > Tiles.now
+    else { throw BenchmarkError("tile \(number) is not there") }
+  }
+}

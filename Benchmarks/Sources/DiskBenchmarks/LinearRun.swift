@@ -1,0 +1,63 @@
+import Bars
+import BothyCache
+import Foundation
+
+/// Whether an operation costs the same after very many: 10^4 operations on a store that has seen 10^6, beside 10^4 on a
+/// new one, in short rounds that take turns. Half of the operations have to evict, in both.
+struct LinearRun {
+  private let options: Options
+  private let folder: String
+  private static let bodySize = 600
+
+  init(_ folder: String, _ options: Options) {
+    self.options = options
+    self.folder = folder + "/linear"
+  }
+
+  func bars() throws -> [Bar] {
+    try [("file store", true), ("SQLite store", false)].map { name, isFiles in
+      let old = try open(isFiles, "old", limit: options.operations / 2)
+      let spent = try seconds {
+        for start in stride(from: 0, to: options.operations, by: 64) { try operate(old, start) }
+      }
+      let beside = try open(isFiles, "new", limit: 2500)
+      for start in stride(from: 0, to: 5120, by: 64) { try operate(beside, start) }
+      var ratios: [Double] = []
+      for round in 0..<79 {
+        let new = try seconds { for part in 0..<2 { try operate(beside, 5120 + (round * 2 + part) * 64) } }
+        let late = try seconds {
+          for part in 0..<2 { try operate(old, options.operations + (round * 2 + part) * 64) }
+        }
+        ratios.append(late / new)
+      }
+      let totals = try old.totals()[Tiles.source]?.count ?? 0
+      guard totals <= options.operations / 2 else { throw BenchmarkError("\(name): \(totals) entries") }
+      print(
+        "\(name): \(options.operations) operations, \((spent / Double(options.operations) * 1e6).short) us each,",
+        "\(totals) entries at the end")
+      try old.close()
+      try beside.close()
+      return Bar(
+        claim: "\(name): 10^4 operations after \(options.operations) / in a new store",
+        measured: ratios.median ?? 0, limit: 2)
+    }
+  }
+
+  private func open(_ isFiles: Bool, _ name: String, limit: Int) throws -> any BlobStore {
+    let store = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil, count: limit))
+    return isFiles
+      ? try FileBlobStore(folder: "\(folder)/files-\(name)", options: store)
+      : try SQLiteBlobStore(path: "\(folder)/database-\(name)/cache.sqlite", options: store)
+  }
+
+  /// Stores 64 new entries in one batch and reads as many that came a little earlier.
+  private func operate(_ store: any BlobStore, _ start: Int) throws {
+    try store.store(
+      (start..<start + 64).map { (key: Tiles.key($0), entry: Tiles.entry($0, size: Self.bodySize)) })
+    for number in start..<start + 64 where number >= 1000 {
+      guard try store.entry(Tiles.key(number - 1000)) != nil else {
+        throw BenchmarkError("entry \(number - 1000) is missing")
+      }
+    }
+  }
+}

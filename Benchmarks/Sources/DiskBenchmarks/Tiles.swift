@@ -1,0 +1,47 @@
+import BothyCache
+import Foundation
+import HTTPTypes
+
+/// The tiles that all runs store: 15 KB of bytes that do not compress, with the fields that map servers send.
+enum Tiles {
+  static let size = 15_360
+  static let source: SourceID = "osm"
+  /// A moment after the tiles came.
+  static let now: Int64 = 1_700_000_001_000
+
+  static func key(_ number: Int) -> ResourceKey {
+    ResourceKey(source, zoom: 16, x: number / 256, y: number % 256)
+  }
+
+  static func body(_ number: Int, size: Int = size) -> Data {
+    var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
+    var words: [UInt64] = []
+    words.reserveCapacity((size + 7) / 8)
+    for _ in 0..<(size + 7) / 8 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      words.append(state ^ state >> 29)
+    }
+    return words.withUnsafeBytes { Data($0.prefix(size)) }
+  }
+
+  static func entry(_ number: Int, size: Int = size) -> CacheEntry {
+    let fields: HTTPFields = [
+      .eTag: "\"5e1f-\(number)\"", .contentType: "image/png", .cacheControl: "max-age=604800",
+      .date: "Tue, 14 Nov 2023 22:13:20 GMT", .lastModified: "Mon, 13 Nov 2023 10:00:00 GMT",
+      .server: "nginx",
+    ]
+    let received = now - 1000
+    return CacheEntry(
+      metadata: EntryMetadata(
+        status: 200, fields: fields, requestedAt: received, receivedAt: received, validatedAt: received,
+        freshness: FreshnessTerms(lifetime: 604_800_000, origin: .maxAge)),
+      body: body(number, size: size))
+  }
+}
+
+/// Tiles that came with the app, as a run's cache finds them: made up on the spot.
+struct Shelf: BlobReader {
+  let size: Int
+  func entry(_ key: ResourceKey) throws -> CacheEntry? { Tiles.entry(0, size: size) }
+  func metadata(_ key: ResourceKey) throws -> EntryMetadata? { Tiles.entry(0, size: size).metadata }
+}
