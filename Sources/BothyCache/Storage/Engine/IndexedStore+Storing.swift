@@ -38,7 +38,7 @@ extension IndexedStore {
   }
 
   private func prepare(_ key: ResourceKey, _ entry: CacheEntry) -> Prepared {
-    let checksum = entry.body.withUnsafeBytes { XXH64.hash($0) }
+    let checksum = entry.body.withUnsafeBytes { BodyChecksum.of($0) }
     return prepare(key, entry, checksum, isInRow: largestRow.map { entry.body.count <= $0 } ?? false)
   }
 

@@ -81,7 +81,7 @@ final class EntryFolder: Sendable {
       return nil
     }
     let body = UnsafeRawBufferPointer(rebasing: content.bytes[..<trailer.bodyCount])
-    guard XXH64.hash(body) == trailer.bodyChecksum,
+    guard BodyChecksum.of(body) == trailer.bodyChecksum,
       let metadata = EntryFile.metadata(in: content.bytes, trailer, source)
     else {
       content.free()

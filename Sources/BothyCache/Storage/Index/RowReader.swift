@@ -27,7 +27,7 @@ enum RowReader {
     if find.isNull(at: 1) { return .inFile }
     let checksum = UInt64(bitPattern: find.int(at: 2))
     let bytes = find.blob(at: 4)
-    guard XXH64.hash(bytes) == checksum,
+    guard BodyChecksum.of(bytes) == checksum,
       let metadata = MetadataCoding.decode(find.blob(at: 3), seed: source.seed(checksum))
     else { return .damaged }
     return .here(CacheEntry(metadata: metadata, body: Data(bytes)))
