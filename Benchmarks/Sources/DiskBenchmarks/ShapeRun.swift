@@ -2,7 +2,7 @@ import Bars
 import Foundation
 
 /// What the SQLite store's page size and the size from which bodies lie in files of their own rest on: bare rows in
-/// pages of 4 and 8 KB beside bare files, at several sizes.
+/// pages of 4 and 8 KB beside bare files, at several sizes. Files are not forced to the disk, rows are with their log.
 struct ShapeRun {
   private let options: Options
   private let folder: String
@@ -27,14 +27,13 @@ struct ShapeRun {
     let body = Tiles.body(1, size: size)
     let batch = max(4, min(64, (1 << 20) / size))
     try floors[0].makeFolders(count)
-    var ratios: [[Double]] = [[], [], [], []]
+    var spent = [0.0, 0.0, 0.0]
     for start in stride(from: 0, to: count - batch + 1, by: batch) {
-      let file = try seconds { try floors[0].writeFiles(start, batch, body) }
-      for which in 0..<2 {
-        ratios[2 + which].append(try seconds { try floors[which].writeRows(start, batch, body) } / file)
-      }
+      spent[2] += try seconds { try floors[0].writeFiles(start, batch, body) }
+      for which in 0..<2 { spent[which] += try seconds { try floors[which].writeRows(start, batch, body) } }
     }
     let known = count / batch * batch
+    var ratios: [[Double]] = [[], []]
     for round in 0..<options.rounds {
       let part = (0..<100).map { (round * 100 + $0) &* 7919 % known }
       let file = try seconds { for number in part { try floors[0].readFile(number) } }
@@ -42,11 +41,10 @@ struct ShapeRun {
         ratios[which].append(try seconds { for number in part { try floors[which].readRow(number) } } / file)
       }
     }
-    // Writing: the mean, because bringing the log into the file is part of the price.
-    let cells = ratios.enumerated().map { place, ratios in
-      let figure = place < 2 ? ratios.median ?? 0 : ratios.reduce(0, +) / Double(max(1, ratios.count))
-      return figure.short.leftPadded(place < 2 ? 19 : 20)
-    }
+    // Of writing all the time counts, because bringing the log into the file is part of the price.
+    let cells =
+      ratios.map { ($0.median ?? 0).short.leftPadded(19) }
+      + (0..<2).map { (spent[$0] / spent[2]).short.leftPadded(20) }
     print("\(kilobytes)".leftPadded(4) + cells.joined())
   }
 }

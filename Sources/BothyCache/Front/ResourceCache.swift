@@ -7,7 +7,7 @@ internal import Synchronization
 /// is put in the faster ones. Nothing stale is passed off as fresh, nothing is lost that was good because something
 /// better could not be had, and everything here may be deleted at any time: what must not go belongs in a `Store`.
 ///
-///     let cache = try ResourceCache(sources: [tiles], disk: .database(in: folder), loader: loader)
+///     let cache = try ResourceCache(sources: [tiles], disk: .files(in: folder), loader: loader)
 ///     let tile = try tiles.key(zoom: 16, x: 10472, y: 22982)
 ///     if let now = cache.peek(tile) { show(now) }
 ///     let answer = try await cache.value(tile)

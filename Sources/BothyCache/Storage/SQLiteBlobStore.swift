@@ -6,7 +6,7 @@ internal import Foundation
 /// A hit is one look-up by number. Small bodies that are the same are there once; each entry is counted with its own
 /// bytes all the same. A database that is damaged is put away and begun anew.
 public final class SQLiteBlobStore: BlobStore {
-  /// Above this a file of its own is as fast to read, and does not go through the log when it is written.
+  /// Above this a body does not go through the log, which a few of them would fill; it reads alike in a file of its own.
   static let largestRow = 96 << 10
 
   private let engine: IndexedStore
