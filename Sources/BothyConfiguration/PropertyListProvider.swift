@@ -34,10 +34,7 @@ public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
   }
 
   public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
-    let name = key.components.joined(separator: ".")
-    guard let content = values[name] else { return LookupResult(encodedKey: name, value: nil) }
-    guard let converted = content.converted(to: type) else { throw WrongType(name: name, wanted: type) }
-    return LookupResult(encodedKey: name, value: ConfigValue(converted, isSecret: false))
+    try LookupResult(key, type) { values[$0] }
   }
 
   public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
@@ -73,6 +70,18 @@ public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
         values[prefix + key] = content
       }
     }
+  }
+}
+
+extension LookupResult {
+  /// What is stored under a key, as the type that was asked for. Throws `WrongType` where it is none of that type.
+  init(_ key: AbsoluteConfigKey, _ type: ConfigType, in stored: (String) throws -> ConfigContent?) throws {
+    let name = key.components.joined(separator: ".")
+    let content = try stored(name).map { content in
+      guard let converted = content.converted(to: type) else { throw WrongType(name: name, wanted: type) }
+      return ConfigValue(converted, isSecret: false)
+    }
+    self.init(encodedKey: name, value: content)
   }
 }
 

@@ -14,14 +14,14 @@ public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
   public init(_ defaults: UserDefaults = .standard) { self.defaults = defaults }
 
   public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
-    let name = key.components.joined(separator: ".")
-    guard let object = defaults.object(forKey: name) else {
-      return LookupResult(encodedKey: name, value: nil)
+    try LookupResult(key, type) { name in
+      try defaults.object(forKey: name).map { object in
+        guard let content = ConfigContent(propertyList: object) else {
+          throw WrongType(name: name, wanted: type)
+        }
+        return content
+      }
     }
-    guard let content = ConfigContent(propertyList: object)?.converted(to: type) else {
-      throw WrongType(name: name, wanted: type)
-    }
-    return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: false))
   }
 
   public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {

@@ -4,7 +4,6 @@ import BothyStore
 import BothySync
 import Foundation
 import Logging
-import ServiceLifecycle
 
 /// `bothy serve`: the server, self-contained on one SQLite file.
 struct ServeCommand: AsyncParsableCommand {
@@ -42,26 +41,16 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let server = BothyServer(try serverConfiguration())
-    let signals = Interrupts.signals()
-    var group = ServiceGroupConfiguration(services: [server], logger: logger())
-    group.maximumGracefulShutdownDuration = .seconds(20)
-    let services = ServiceGroup(configuration: group)
     let output = output
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      tasks.addTask {
-        for await _ in signals { await services.triggerGracefulShutdown() }
+    let running = RunningService(host: host, port: port, portOption: "--port", logger: logger())
+    try await running.run(server) {
+      // A server that never becomes ready says why from its own task.
+      guard let address = try? await server.ready() else { return }
+      try output.print {
+        "Serving on \(address.url)"
+      } json: {
+        $0.member("url", address.url)
       }
-      tasks.addTask {
-        // A server that never becomes ready says why from its own task.
-        guard let address = try? await server.ready() else { return }
-        try output.print {
-          "Serving on \(address.url)"
-        } json: {
-          $0.member("url", address.url)
-        }
-      }
-      do { try await services.run() } catch { throw failure(error) }
-      tasks.cancelAll()
     }
   }
 
@@ -103,12 +92,5 @@ struct ServeCommand: AsyncParsableCommand {
     var logger = Logger(label: "bothy.server")
     logger.logLevel = logLevel
     return logger
-  }
-
-  private func failure(_ error: any Error) -> any Error {
-    let text = "\(error)"
-    guard text.contains("bind") || text.contains("EADDR") || text.contains("Address") else { return error }
-    return ToolError(
-      "The address \(host):\(port) can't be used (\(text)). Choose another --port, or 0 for any.")
   }
 }

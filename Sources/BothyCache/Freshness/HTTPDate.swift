@@ -1,3 +1,5 @@
+import BothyStore
+
 /// Dates in HTTP fields (RFC 9110 §5.6.7): reads the three forms strictly, writes the preferred one.
 ///
 /// Names may be in any case, as servers write them; anything else that is not in the grammar is no date. The day of
@@ -40,7 +42,7 @@ package enum HTTPDate {
       let month = reader.month(months), reader.take("-"), let short = reader.number(2), reader.take(" "),
       let time = reader.time(), reader.takeZone(), reader.isAtEnd
     else { return nil }
-    let thisYear = civil(dayNumber: floorDivide(now, 86_400_000)).year
+    let thisYear = CivilDate(dayNumber: now.flooredDivision(by: 86_400_000)).year
     var year = thisYear - thisYear % 100 + short
     if year > thisYear + 50 { year -= 100 }
     return moment(year, month, day, time)
@@ -57,18 +59,18 @@ package enum HTTPDate {
 
   private static func moment(_ year: Int64, _ month: Int64, _ day: Int64, _ seconds: Int64) -> Int64? {
     guard day >= 1 else { return nil }
-    let number = dayNumber(year, month, day)
-    let back = civil(dayNumber: number)
+    let number = CivilDate.dayNumber(year, month, day)
+    let back = CivilDate(dayNumber: number)
     guard back.month == month, back.day == day else { return nil }
     return (number * 86_400 + seconds) * 1000
   }
 
   /// The date in the preferred form, without its fraction of a second; years 0 to 9999.
   package static func text(_ milliseconds: Int64) -> String {
-    let seconds = floorDivide(milliseconds, 1000)
-    let number = floorDivide(seconds, 86_400)
+    let seconds = milliseconds.flooredDivision(by: 1000)
+    let number = seconds.flooredDivision(by: 86_400)
     let rest = seconds - number * 86_400
-    let date = civil(dayNumber: number)
+    let date = CivilDate(dayNumber: number)
     let weekday = Int(((number + 3) % 7 + 7) % 7)
     func padded(_ value: Int64, _ count: Int) -> String {
       let digits = String(value)
@@ -77,30 +79,6 @@ package enum HTTPDate {
     let time = "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
     return "\(days[weekday].capitalizedASCII), \(padded(date.day, 2)) "
       + "\(months[Int(date.month) - 1].capitalizedASCII) \(padded(date.year, 4)) \(time) GMT"
-  }
-
-  private static func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
-    value / by - (value % by < 0 ? 1 : 0)
-  }
-
-  /// Days since 1970 of a date of the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
-  private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let year = month <= 2 ? year - 1 : year
-    let era = floorDivide(year, 400)
-    let ofEra = year - era * 400
-    let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
-  }
-
-  private static func civil(dayNumber: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = dayNumber + 719_468
-    let era = floorDivide(shifted, 146_097)
-    let ofEra = shifted - era * 146_097
-    let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
-    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shiftedMonth = (5 * ofYear + 2) / 153
-    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * shiftedMonth + 2) / 5 + 1)
   }
 }
 

@@ -14,7 +14,7 @@ public final class FileBlobStore: BlobStore {
   /// Costs the same for any number of entries, unless the limits are lower than before or the index is lost. Throws
   /// `StoreError`.
   public init(folder: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
-    try EntryFolder.makeFolder(folder + "/tiledb")
+    try PrivateFolder.make(folder + "/tiledb")
     try CacheFolder.mark(folder)
     engine = try IndexedStore(
       folder: folder, indexPath: folder + "/index.sqlite", lockPath: folder + "/lock", largestRow: nil,

@@ -20,7 +20,7 @@ public final class SQLiteBlobStore: BlobStore {
 
   package init(path: String, options: BlobStoreOptions, pageSize: Int) throws {
     let folder = (path as NSString).deletingLastPathComponent
-    if !folder.isEmpty { try EntryFolder.makeFolder(folder) }
+    if !folder.isEmpty { try PrivateFolder.make(folder) }
     engine = try IndexedStore(
       folder: path + "-large", indexPath: path, lockPath: path + "-lock", largestRow: Self.largestRow,
       pageSize: pageSize, options: options)

@@ -27,7 +27,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
       let day = scanner.number(2), (1...12).contains(month), day >= 1,
       day <= Self.days(in: month, year)
     else { return nil }
-    var milliseconds = Self.dayNumber(year, month, day) * 86_400_000
+    var milliseconds = CivilDate.dayNumber(year, month, day) * 86_400_000
     if !scanner.atEnd {
       guard scanner.take("T") || scanner.take("t") || scanner.take(" "), let time = scanner.timeOfDay(),
         let offset = scanner.offset(), scanner.atEnd
@@ -41,12 +41,13 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   public var rfc3339: String {
     let day = milliseconds.flooredDivision(by: 86_400_000)
     let rest = milliseconds &- day &* 86_400_000  // the product may wrap, the difference is within a day
-    let (year, month, dayOfMonth) = Self.civil(from: day)
+    let date = CivilDate(dayNumber: day)
     func pad(_ number: Int64, _ width: Int) -> String {
       let digits = String(number.magnitude)
       return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
-    return pad(year, 4) + "-" + pad(month, 2) + "-" + pad(dayOfMonth, 2) + "T" + pad(rest / 3_600_000, 2)
+    return pad(date.year, 4) + "-" + pad(date.month, 2) + "-" + pad(date.day, 2) + "T"
+      + pad(rest / 3_600_000, 2)
       + ":" + pad(rest / 60_000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
   }
 
@@ -56,25 +57,6 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     case 4, 6, 9, 11: 30
     default: 31
     }
-  }
-
-  private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let shifted = month <= 2 ? year - 1 : year
-    let era = shifted.flooredDivision(by: 400)
-    let yearOfEra = shifted - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-  }
-
-  private static func civil(from dayNumber: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = dayNumber + 719_468
-    let era = shifted.flooredDivision(by: 146_097)
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shiftedMonth = (5 * dayOfYear + 2) / 153
-    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
   }
 
   private struct Scanner {
@@ -130,11 +112,5 @@ public struct Timestamp: Sendable, Hashable, Comparable {
       }
       return sign * (hour * 3_600_000 + minute * 60_000)
     }
-  }
-}
-
-extension Int64 {
-  fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
-    self / divisor - (self % divisor < 0 ? 1 : 0)
   }
 }

@@ -44,7 +44,7 @@ public final class FolderVault: BlobVault {
       throw BlobProblem(.tooLarge, "The blob has \(part.size) bytes; this server takes \(limits.largest).")
     }
     let path = place.partial(part.sha256)
-    try ContentFile.makeFolder(place.folder + "/partial")
+    try PrivateFolder.make(place.folder + "/partial")
     let file = try OpenFile(path, O_RDWR | O_CREAT)
     // Others who upload the same blob wait here, in this process and in others.
     guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
@@ -67,7 +67,7 @@ public final class FolderVault: BlobVault {
       throw BlobProblem(
         .checksumMismatch, "The bytes of the blob do not have the checksum that names it. Send it again.")
     }
-    try ContentFile.makeFolder(place.folder + "/fresh")
+    try PrivateFolder.make(place.folder + "/fresh")
     ContentFile.touch(path, at: now())
     try ContentFile.publish(path, as: place.fresh(part.sha256))
     return .whole(size: end)
@@ -107,7 +107,7 @@ public final class FolderVault: BlobVault {
     let place = place(space)
     try await FileWork.run {
       for name in sha256s where ContentFile.size(of: place.fresh(name)) != nil {
-        try ContentFile.makeFolder("\(place.folder)/kept/\(name.prefix(2))")
+        try PrivateFolder.make("\(place.folder)/kept/\(name.prefix(2))")
         do { try ContentFile.publish(place.fresh(name), as: place.kept(name)) } catch let error as StoreError
           where error.code == .notFound
         {}  // another process was faster

@@ -46,7 +46,7 @@ final class BlobFolder: Sendable {
 
   /// Writes the bytes that `next` gives until it gives none. Memory is bounded by what it gives at a time.
   func store(_ next: () throws -> [UInt8]) throws -> (sha256: String, size: Int64) {
-    try ContentFile.makeFolder(root + "/incoming")
+    try PrivateFolder.make(root + "/incoming")
     let temporary = "\(root)/incoming/\(UUIDv7.make())"
     var hash = SHA256()
     var size: Int64 = 0
@@ -70,7 +70,7 @@ final class BlobFolder: Sendable {
   }
 
   private func publish(_ temporary: String, as sha256: String) throws {
-    try ContentFile.makeFolder("\(root)/\(sha256.prefix(2))")
+    try PrivateFolder.make("\(root)/\(sha256.prefix(2))")
     try ContentFile.publish(temporary, as: path(of: sha256))
   }
 
@@ -121,7 +121,7 @@ final class BlobFolder: Sendable {
   func received(of sha256: String) -> Int64 { ContentFile.size(of: partialPath(of: sha256)) ?? 0 }
 
   func append(_ bytes: [UInt8], to sha256: String, at offset: Int64) throws {
-    try ContentFile.makeFolder(root + "/partial")
+    try PrivateFolder.make(root + "/partial")
     try OpenFile(partialPath(of: sha256), O_RDWR | O_CREAT).write(bytes, at: offset)
   }
 

@@ -52,18 +52,6 @@ enum ContentFile {
 
   static func remove(_ path: String) { unlink(path) }
 
-  /// Makes a folder that is its owner's alone, as are the files.
-  static func makeFolder(_ path: String) throws {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw StoreError(
-        .cannotOpen, "The folder \(path) can't be made. Check the rights of the folder above.",
-        underlying: error)
-    }
-  }
-
   /// Makes a complete, durable file known by its final name: after a crash it is there whole or not at all.
   static func publish(_ temporary: String, as path: String) throws {
     guard rename(temporary, path) == 0 else { throw failure(path) }

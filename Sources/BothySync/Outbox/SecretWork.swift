@@ -10,7 +10,8 @@ struct SecretWork {
   func attached(
     to operations: [Operation], and written: [SecretKey: String] = [:], isConfidential: Bool
   ) throws -> [Operation] {
-    try operations.map { operation in
+    guard Self.areKept(by: store.catalog) else { return operations }
+    return try operations.map { operation in
       guard operation.kind != .delete else { return operation }
       var secrets = try Self.secrets(of: operation.record, in: store)
       for (key, secret) in written where key.record == operation.record { secrets.values[key.field] = secret }
@@ -25,6 +26,11 @@ struct SecretWork {
       operation.secrets = secrets
       return operation
     }
+  }
+
+  /// Whether any type has sensitive fields.
+  private static func areKept(by catalog: Catalog) -> Bool {
+    catalog.tables.contains { !$0.sensitivePositions.isEmpty }
   }
 
   static func secrets(of record: RecordID, in store: Store) throws -> Secrets {
@@ -47,9 +53,7 @@ struct SecretWork {
   /// Removes secrets for which no change is pending. In a write transaction, so that none that is just being written
   /// is taken for one.
   static func sweep(in transaction: WriteTransaction) throws {
-    guard let secrets = transaction.secretStore,
-      transaction.catalog.tables.contains(where: { !$0.sensitivePositions.isEmpty })
-    else { return }
+    guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
     for key in try secrets.keys() where try Outbox.mark(key.record, in: transaction) == nil {
       try secrets.remove(key)
     }

@@ -3,7 +3,6 @@ import BothyCache
 import BothyServer
 import Foundation
 import Logging
-import ServiceLifecycle
 
 /// `bothy cache proxy`: an HTTP cache in front of one origin.
 struct CacheProxyCommand: AsyncParsableCommand {
@@ -44,45 +43,25 @@ struct CacheProxyCommand: AsyncParsableCommand {
       logger: logger())
     configuration.host = host
     configuration.now = { clock.now() }
-    do { try await run(CacheProxy(configuration)) } catch { throw failure(error) }
-    try await cache.close()
-  }
-
-  private func run(_ proxy: CacheProxy) async throws {
-    var group = ServiceGroupConfiguration(services: [proxy], logger: logger())
-    group.maximumGracefulShutdownDuration = .seconds(20)
-    let services = ServiceGroup(configuration: group)
-    let signals = Interrupts.signals()
+    let proxy = CacheProxy(configuration)
     let (output, origin) = (output, origin)
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      tasks.addTask {
-        for await _ in signals { await services.triggerGracefulShutdown() }
+    let running = RunningService(host: host, port: listen, portOption: "--listen", logger: logger())
+    try await running.run(proxy) {
+      // A proxy that never becomes ready says why from its own task.
+      guard let address = try? await proxy.ready() else { return }
+      try output.print {
+        "Serving \(origin) on \(address.url)"
+      } json: {
+        $0.member("url", address.url)
+        $0.member("origin", origin)
       }
-      tasks.addTask {
-        // A proxy that never becomes ready says why from its own task.
-        guard let address = try? await proxy.ready() else { return }
-        try output.print {
-          "Serving \(origin) on \(address.url)"
-        } json: {
-          $0.member("url", address.url)
-          $0.member("origin", origin)
-        }
-      }
-      try await services.run()
-      tasks.cancelAll()
     }
+    try await cache.close()
   }
 
   private func logger() -> Logger {
     var logger = Logger(label: "bothy.cache")
     logger.logLevel = logLevel
     return logger
-  }
-
-  private func failure(_ error: any Error) -> any Error {
-    let text = "\(error)"
-    guard text.contains("bind") || text.contains("EADDR") || text.contains("Address") else { return error }
-    return ToolError(
-      "The address \(host):\(listen) can't be used (\(text)). Choose another --listen, or 0 for any.")
   }
 }

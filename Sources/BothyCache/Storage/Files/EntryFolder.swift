@@ -46,18 +46,7 @@ final class EntryFolder: Sendable {
   /// Makes the folders that are always there. Nothing where files are only for the few large entries.
   func prepare(isUsed: Bool) throws {
     guard isUsed || FileBytes.size(root) != nil else { return }
-    for folder in [tree, incoming] { try Self.makeFolder(folder) }
-  }
-
-  static func makeFolder(_ path: String) throws {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw StoreError(
-        .cannotOpen, "The folder \(path) can't be made. Check the rights of the folder above.",
-        underlying: error)
-    }
+    for folder in [tree, incoming] { try PrivateFolder.make(folder) }
   }
 
   /// Removes all files of entries.
