@@ -3,6 +3,7 @@ import BothyStore
 /// The blobs of one pass: uploads what records wait for, and notes on the records what cannot be uploaded.
 struct BlobUploads {
   private let pass: SyncPass
+  private let request: SyncPass.Request
   private var uploads: [String: BlobUpload] = [:]
   private var refused: [String: Rejection] = [:]
   private var uploadedBytes: Int64 = 0
@@ -12,11 +13,14 @@ struct BlobUploads {
   /// How many requests are made before the pass looks for other work.
   private static let slice = 32
 
-  init(_ pass: SyncPass) { self.pass = pass }
+  init(_ pass: SyncPass, _ request: SyncPass.Request) {
+    self.pass = pass
+    self.request = request
+  }
 
   /// Makes a few requests for the blobs that are needed. True when something came of it and the pass is to go on.
   ///
-  /// Throws `RemoteError` when no blob can be uploaded now.
+  /// Throws `RemoteError` when no blob can be uploaded now, and when the pass may not go on.
   mutating func advance(_ needs: [BlobNeed], _ report: inout SyncReport) async throws -> Bool {
     if needs.isEmpty {
       if report.uploadedBlobs > 0 { try await BlobEviction(pass).run() }
@@ -31,7 +35,7 @@ struct BlobUploads {
     while let need = ordered.first, requests < Self.slice,
       bytes < Int64(pass.configuration.blobs.partSize) * 4
     {
-      try Task.checkCancellation()
+      try pass.checkMayGoOn(request)
       let before = uploads[need.blob.sha256]?.offset ?? 0
       let done = report.uploadedBlobs
       let isDecided: Bool

@@ -202,6 +202,7 @@ final class SyncEngine: Sendable {
         }
         var request = takeAsked(request)
         request.heldTypes = governor.heldTypes
+        request.isGoverned = true
         let report = await sync(request)
         action = machine.handle(.finished(await result(of: report)))
       case .wait(let attempt, let atLeast):

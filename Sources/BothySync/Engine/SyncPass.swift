@@ -30,6 +30,19 @@ struct SyncPass: Sendable {
     var ignoresRetryTimes = false
     /// Types whose changes are not sent.
     var heldTypes: Set<String> = []
+    /// Whether it ends before its next request when syncing is paused meanwhile, or the network becomes one that
+    /// the sync policy excludes.
+    var isGoverned = false
+  }
+
+  /// A pass that may not go on, and why.
+  private struct Held: Error { var reason: SkipReason }
+
+  /// Called before each request. Throws when a governed pass may not go on.
+  func checkMayGoOn(_ request: Request) throws {
+    try Task.checkCancellation()
+    if governor.isShut { throw Held(reason: .signedOut) }
+    if request.isGoverned, let obstacle = governor.obstacle { throw Held(reason: obstacle) }
   }
 
   /// More exchanges without progress than this would mean that two parties keep undoing each other.
@@ -76,7 +89,7 @@ struct SyncPass: Sendable {
     var pulls = request.scope == .push ? [] : request.pulls ?? followed.current
     var open = pulls
     var fruitless = 0
-    var uploads = BlobUploads(self)
+    var uploads = BlobUploads(self, request)
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
     do {
@@ -89,11 +102,7 @@ struct SyncPass: Sendable {
     }
     while true {
       do {
-        try Task.checkCancellation()
-        if governor.isShut {
-          report.skipped = .signedOut
-          return report
-        }
+        try checkMayGoOn(request)
         let step = try await exchange(request, &pulls, due: due, &open, &report)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
@@ -111,6 +120,9 @@ struct SyncPass: Sendable {
         return report
       } catch is CancellationError {
         report.skipped = .cancelled
+        return report
+      } catch let held as Held {
+        report.skipped = held.reason
         return report
       } catch {
         report.skipped = .refused(code: "local", "\(error)")

@@ -3,7 +3,8 @@ import Synchronization
 
 /// When syncs run: the network, the sync policy, pausing.
 extension SyncedStore {
-  /// When syncs may run. Set at any time; a sync that is running goes on to its end.
+  /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request if
+  /// it may not go on. What it did stays done, the rest stays pending.
   public var syncPolicy: SyncPolicy {
     get { governor.policy }
     set {
@@ -16,7 +17,7 @@ extension SyncedStore {
   public func requestSync() { engine.ask() }
 
   /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
-  /// goes on to its end; a forced one runs. One transaction.
+  /// ends before its next request, in the middle of a large blob too; a forced one runs. One transaction.
   public func pause() throws {
     try store.write(origin: .remote) { try SyncValues.set("paused", "1", in: $0) }
     governor.isPaused = true

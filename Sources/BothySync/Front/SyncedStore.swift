@@ -147,7 +147,7 @@ public final class SyncedStore: Sendable {
     return await engine.sync(
       SyncPass.Request(
         scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true,
-        heldTypes: forced ? [] : governor.heldTypes))
+        heldTypes: forced ? [] : governor.heldTypes, isGoverned: !forced))
   }
 
   /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.

@@ -125,6 +125,46 @@ struct UploadStories {
     #expect(pair.b.remote.blobRequests == [.holding(blob.sha256)])
   }
 
+  @Test("an upload stops before its next part on a network that costs, and goes on where it was")
+  func costlyNetwork() async throws {
+    let pair = try SnapPair()
+    let (store, feed, calls) = (pair.a.store, NetworkFeed(.reachable), Calls())
+    store.syncPolicy = .wifiOnly
+    let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
+    try await until { store.status.network == .reachable && store.status.phase != .stopped }
+    await store.sync()
+    try await pair.a.snap("1", picture())
+    pair.a.remote.setAfterBlobs { request in
+      guard case .upload(_, 10) = request, calls.add() == 1 else { return }
+      feed.send(NetworkState(.reachable, expensive: true))
+      try? await until { store.status.network.isExpensive }
+    }
+    #expect(await store.sync().skipped == .expensiveNetwork)
+    #expect(pair.a.uploads == [0, 10])
+    feed.send(.reachable)
+    try await until { store.status.network == .reachable }
+    #expect(await store.sync().pushed == 1)
+    #expect(pair.a.uploads == [0, 10, 20, 30, 40])
+    run.cancel()
+    await run.value
+  }
+
+  @Test("pausing stops an upload before its next part; a forced sync goes on")
+  func pausedUpload() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    try await pair.a.snap("1", picture())
+    let (store, calls) = (pair.a.store, Calls())
+    pair.a.remote.setAfterBlobs { request in
+      if case .upload(_, 10) = request, calls.add() == 1 { try? store.pause() }
+    }
+    #expect(await store.sync().skipped == .paused)
+    #expect(pair.a.uploads == [0, 10])
+    #expect(try store.isPending(RecordID(type: "Snap", id: "1")))
+    #expect(await store.sync(forced: true).pushed == 1)
+    #expect(pair.a.uploads == [0, 10, 20, 30, 40])
+  }
+
   @Test("two devices that upload the same at the same time finish each other's work")
   func together() async throws {
     let pair = try SnapPair()
