@@ -33,6 +33,16 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: strict),
+    .target(
+      name: "CSpatial", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
+    .executableTarget(
+      name: "GeoBenchmarks",
+      dependencies: [
+        "Bars", "CSpatial",
+        .product(name: "BothyGeo", package: "bothy"),
+        .product(name: "BothyStore", package: "bothy"),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "BothyBenchmarks",
       dependencies: [

@@ -7,6 +7,13 @@ package func seconds(_ work: () throws -> Void) rethrows -> Double {
   return start.duration(to: .now) / .seconds(1)
 }
 
+/// The seconds that the processors have worked for this process so far: what a busy machine does not change much.
+package func processorSeconds() -> Double {
+  var time = timespec()
+  guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else { return 0 }
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
 package func seconds(_ work: () async throws -> Void) async rethrows -> Double {
   let start = ContinuousClock.now
   try await work()

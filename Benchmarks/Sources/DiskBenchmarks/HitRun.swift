@@ -37,12 +37,22 @@ struct HitRun {
     let perRound = min(500, options.entries)
     var ratios: [[Double]] = [[], [], []]
     var times: [[Double]] = [[], [], [], []]
+    var work: [[Double]] = [[], []]
     for round in 0..<options.rounds {
       let part = (0..<perRound).map { order[(round * perRound + $0) % order.count] }
+      var marks = [processorSeconds()]
       let file = try seconds { for number in part { try bare.readFile(number) } }
+      marks.append(processorSeconds())
       let ours = try seconds { for number in part { try hit(files, number) } }
+      marks.append(processorSeconds())
       let row = try seconds { for number in part { try bare.readRow(number) } }
+      marks.append(processorSeconds())
       let theirs = try seconds { for number in part { try hit(database, number) } }
+      marks.append(processorSeconds())
+      for which in 0..<2 {
+        let place = which * 2
+        work[which].append((marks[place + 2] - marks[place + 1]) / (marks[place + 1] - marks[place]))
+      }
       ratios[0].append(ours / file)
       ratios[1].append(theirs / row)
       ratios[2].append(theirs / ours)
@@ -53,6 +63,9 @@ struct HitRun {
     for (name, time) in zip(["bare file", "file store", "bare row", "SQLite store"], times) {
       print("hit of 15 KB, \(name): \((time.median ?? 0).short) us")
     }
+    print(
+      "the same by processor time: file store \((work[0].median ?? 0).short), SQLite store",
+      (work[1].median ?? 0).short)
     print("hit, SQLite store / file store: \((ratios[2].median ?? 0).short)")
     return [
       Bar(claim: "file store: hit / open, read, close", measured: ratios[0].median ?? 0, limit: 1.5),
