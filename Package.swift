@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "BothySync", targets: ["BothySync"]),
     .library(name: "BothyCache", targets: ["BothyCache"]),
     .library(name: "BothyGeo", targets: ["BothyGeo"]),
+    .library(name: "BothySettings", targets: ["BothySettings"]),
     .library(name: "BothyConfiguration", targets: ["BothyConfiguration"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
     .library(name: "BothyServer", targets: ["BothyServer"]),
@@ -61,6 +62,7 @@ let package = Package(
     .target(
       name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CZlib", grdb, httpTypes],
       swiftSettings: strict),
+    .target(name: "BothySettings", dependencies: ["BothyStore", grdb], swiftSettings: strict),
     .target(
       name: "BothyConfiguration",
       dependencies: ["BothyCache", .product(name: "Configuration", package: "swift-configuration")],
@@ -91,7 +93,8 @@ let package = Package(
     .executableTarget(
       name: "BothyTool",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyServer", httpTypes, log,
+        "BothyStore", "BothySettings", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyServer",
+        httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],
@@ -108,13 +111,22 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Bothy",
-      dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyMacros"],
+      dependencies: [
+        "BothyStore", "BothySettings", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyMacros",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "CacheStoreDriver", dependencies: ["BothyCache", httpTypes], path: "Tests/CacheStoreDriver",
       swiftSettings: strict),
+    .executableTarget(
+      name: "SettingsDriver", dependencies: ["BothyStore", "BothySettings"], path: "Tests/SettingsDriver",
+      swiftSettings: strict),
     .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
+    .testTarget(
+      name: "BothySettingsTests",
+      dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyTesting", grdb],
+      swiftSettings: strict),
     .testTarget(
       name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting", log],
       swiftSettings: strict),

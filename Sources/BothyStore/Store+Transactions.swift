@@ -62,6 +62,12 @@ extension Store {
   package func write<Result>(
     origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
+    guard !running.isOnThisThread else {
+      throw StoreError(
+        .nestedWrite,
+        "A write of \(path) was begun inside another, which would wait for itself. Use the transaction at hand, or write "
+          + "when it is done.")
+    }
     do {
       let (result, done) = try connections.writer.write { try perform($0, origin, body) }
       try options.onStep?(.committed, origin)
@@ -89,7 +95,7 @@ extension Store {
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     if eventHub.isHeard { transaction.log = EventLog() }
     transaction.secretStore = secrets
-    let result = try body(transaction)
+    let result = try running.marking(transaction) { try body(transaction) }
     try transaction.flush()
     // Last, and before the commit: a crash in between leaves a secret that nothing waits for, which is removed later.
     for (key, secret) in transaction.secrets { try secrets.set(secret, for: key) }

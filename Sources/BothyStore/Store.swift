@@ -16,6 +16,7 @@ public final class Store: Sendable {
   let recorder: (any ChangeRecorder)?
   let notices: CommitNotices
   let eventHub = EventHub()
+  let running = RunningWrite()
   /// Where the values of sensitive fields are.
   package let secrets: any SecretStore
 

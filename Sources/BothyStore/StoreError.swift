@@ -25,6 +25,7 @@ public struct StoreError: Error, Sendable {
     public static let cannotOpen = Code("cannotOpen")
     public static let readOnly = Code("readOnly")
     public static let diskFull = Code("diskFull")
+    public static let nestedWrite = Code("nestedWrite")
     public static let busy = Code("busy")
     public static let cancelled = Code("cancelled")
     public static let database = Code("database")

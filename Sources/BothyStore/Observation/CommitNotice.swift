@@ -81,6 +81,7 @@ final class NoticeSubscription: CommitSubscriber {
   }
 
   func notice(_ touched: TouchedRecords) {
+    guard touched.hasRecords else { return }
     state.withLock { state in
       if state.gathered == nil { state.gathered = touched } else { state.gathered?.formUnion(touched) }
     }

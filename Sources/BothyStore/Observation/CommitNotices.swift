@@ -136,7 +136,7 @@ final class CommitNotices: Sendable {
 }
 
 /// One subscription as the dispatcher sees it.
-protocol CommitSubscriber: AnyObject, Sendable {
+package protocol CommitSubscriber: AnyObject, Sendable {
   /// Told of every notice, on the dispatcher.
   func notice(_ touched: TouchedRecords)
   /// Whether someone waits for an answer that may have changed.

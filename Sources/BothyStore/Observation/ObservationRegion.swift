@@ -4,6 +4,7 @@ public struct ObservationRegion: Sendable, Hashable {
     case everything
     case types([String])
     case records([RecordID])
+    case settings(RecordID?)
   }
 
   private let part: Part
@@ -22,11 +23,19 @@ public struct ObservationRegion: Sendable, Hashable {
   /// The records with these ids only.
   public static func records(_ ids: RecordID...) -> ObservationRegion { ObservationRegion(.records(ids)) }
 
+  /// The settings kept in the file, and the record that keeps some of them.
+  package static func settings(and record: RecordID?) -> ObservationRegion {
+    ObservationRegion(.settings(record))
+  }
+
   func isTouched(by touched: TouchedRecords, _ catalog: Catalog) -> Bool {
     switch part {
-    case .everything: !touched.isEmpty
+    case .everything: touched.hasRecords
     case .types(let names):
       names.contains { name in catalog.tableIfKnown(name).map { touched.touches($0.index) } ?? false }
+    case .settings(let record):
+      touched.settings
+        || record.map { ObservationRegion.records($0).isTouched(by: touched, catalog) } ?? false
     case .records(let ids):
       ids.contains { id in catalog.tableIfKnown(id.type).map { touched.touches($0.index, id.id) } ?? false }
     }

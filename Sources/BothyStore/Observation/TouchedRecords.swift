@@ -12,6 +12,8 @@ public struct TouchedRecords: Sendable {
   }
 
   private(set) var entries: [Entry]
+  /// Whether settings that are kept in the file changed.
+  package var settings = false
 
   init(tableCount: Int) { entries = Array(repeating: .none, count: tableCount) }
 
@@ -19,11 +21,14 @@ public struct TouchedRecords: Sendable {
   static func everything(tableCount: Int) -> TouchedRecords {
     var touched = TouchedRecords(tableCount: tableCount)
     touched.entries = Array(repeating: .all, count: tableCount)
+    touched.settings = true
     return touched
   }
 
-  var isEmpty: Bool {
-    entries.allSatisfy { if case .none = $0 { true } else { false } }
+  var isEmpty: Bool { !settings && !hasRecords }
+
+  var hasRecords: Bool {
+    !entries.allSatisfy { if case .none = $0 { true } else { false } }
   }
 
   mutating func insert(_ table: Int, _ id: String) {
@@ -50,6 +55,7 @@ public struct TouchedRecords: Sendable {
   }
 
   mutating func formUnion(_ other: TouchedRecords) {
+    settings = settings || other.settings
     for (table, entry) in other.entries.enumerated() {
       switch (entries[table], entry) {
       case (_, .none), (.all, _): continue

@@ -20,7 +20,7 @@ public struct FieldDecoder {
   }
 
   /// Reads `values` in their order.
-  init(values: [FieldValue], type: String) {
+  package init(values: [FieldValue], type: String) {
     statement = nil
     column = 0
     self.type = type

@@ -12,7 +12,7 @@ public struct FieldEncoder {
   private var parameter: Int32
   /// The first result code other than `SQLITE_OK`.
   private(set) var resultCode: Int32 = SQLITE_OK
-  private(set) var values: [FieldValue] = []
+  package private(set) var values: [FieldValue] = []
 
   /// Binds to `statement` from the parameter `first` on; parameters count from 1.
   init(binding statement: OpaquePointer, from first: Int32) {
@@ -21,7 +21,7 @@ public struct FieldEncoder {
   }
 
   /// Gathers values instead of binding them.
-  init(gathering capacity: Int) {
+  package init(gathering capacity: Int) {
     statement = nil
     parameter = 1
     values.reserveCapacity(capacity)

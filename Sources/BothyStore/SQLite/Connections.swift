@@ -12,6 +12,30 @@ package struct Connections: Sendable {
   /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or schema, or of
   /// another program, is refused before it is opened for writing.
   init(path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
+    let deadline = ContinuousClock.now + options.busyTimeout
+    while true {
+      do throws(StoreError) {
+        self = try Connections(opening: path, schemaVersion: schemaVersion, options: options)
+        return
+      } catch {
+        guard Self.mayPass(error, path), ContinuousClock.now < deadline else { throw error }
+        Thread.sleep(forTimeInterval: 0.002)
+      }
+    }
+  }
+
+  /// Whether the failure is one that another process causes while it makes, opens or closes the same file: SQLite
+  /// waits for others' writes by itself, but not for a change of the journal's mode or for the log's index to appear.
+  private static func mayPass(_ error: StoreError, _ path: String) -> Bool {
+    error.code == .busy || (error.code == .cannotOpen && access(path, R_OK | W_OK) == 0 && isFile(path))
+  }
+
+  private static func isFile(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+  }
+
+  private init(opening path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
     do {
       let isSuspect = options.damagedFile == .setAside && DamagedFile.wasLeftOpen(path)
       try Self.inspect(path, schemaVersion: schemaVersion)

@@ -69,7 +69,8 @@ extension StoreError {
 
   private static func isDiskFull(_ path: String) -> Bool {
     let folder = (path as NSString).deletingLastPathComponent
-    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder)  // unknown: not full
+    // Unknown: not full.
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder.isEmpty ? "." : folder)
     guard let free = attributes?[.systemFreeSize] as? Int64 else { return false }
     return free < 1 << 20
   }

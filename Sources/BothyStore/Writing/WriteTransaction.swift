@@ -263,6 +263,9 @@ public final class WriteTransaction: ReadTransaction {
   /// Tells observers of a record that was changed by other means than the methods above.
   package func touch(_ table: TypeTable, _ id: String) { touched.insert(table.index, id) }
 
+  /// Tells observers that settings were changed that are kept in the file beside its records.
+  package func touchSettings() { touched.settings = true }
+
   /// Notes an event, if somebody listens.
   func note(_ kind: RecordEvent.Kind, _ table: TypeTable, _ id: String) {
     guard log != nil else { return }

@@ -1,0 +1,17 @@
+#if canImport(SwiftUI)
+  public import SwiftUI
+
+  extension SettingsModel {
+    /// One property for a control: `Toggle("24 hours", isOn: model.binding(\.uses24Hours))`. Setting it commits; what is
+    /// refused springs back.
+    public func binding<Value: Sendable>(
+      _ property: WritableKeyPath<Group, Value> & Sendable
+    ) -> Binding<Value> {
+      Binding {
+        self.value[keyPath: property]
+      } set: { value in
+        self.commit { $0[keyPath: property] = value }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,94 @@
+import BothyStore
+
+/// How deep commits are inside `postCommit` of others.
+private enum CommitDepth {
+  @TaskLocal static var value = 0
+  static let limit = 32
+}
+
+/// A commit from beginning to end: closure, `preCommit`, write, `postCommit`, event, in that order.
+extension SettingsCore {
+  /// What a transaction did.
+  private struct Outcome {
+    let old: Group
+    let new: Group
+    /// The link of the chain; nil when nothing changed.
+    let number: Int?
+  }
+
+  /// A touch runs the hooks and tells of it although nothing changes.
+  func commit(isTouch: Bool = false, _ change: (inout Group) throws -> Void) throws -> Group {
+    let depth = CommitDepth.value
+    guard depth < CommitDepth.limit else {
+      throw SettingsError(
+        .recursionLimit,
+        "\(shape.name) was committed from postCommit \(depth) times over. Let postCommit change only what is not so "
+          + "already.")
+    }
+    try home.register(Group.self)
+    let store = try home.store()
+    guard store.runningWrite == nil else {
+      throw SettingsError(
+        .nestedCommit,
+        "\(shape.name) was committed inside another write of its home, which would wait for itself. Change the value at "
+          + "hand, or commit from postCommit.")
+    }
+    let keeper = try SettingsKeeper(shape, in: store.schema)
+    let outcome = try transact(isTouch, change, keeper, store)
+    follow(store)
+    guard let number = outcome.number else { return outcome.new }
+    defer { withChain { $0.finish(number) } }
+    do {
+      try CommitDepth.$value.withValue(depth + 1) {
+        try Group.postCommit(old: outcome.old, new: outcome.new, in: SharedSettings(lending: self))
+      }
+    } catch {
+      throw SettingsError(
+        .postCommitFailed, "The change of \(shape.name) is stored; what follows it failed. \(error)",
+        underlying: error)
+    }
+    return outcome.new
+  }
+
+  private func transact(
+    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper, _ store: Store
+  ) throws -> Outcome {
+    var proposed: Int?
+    let outcome: Outcome
+    do {
+      outcome = try store.write { transaction in
+        let outcome = try run(isTouch, change, keeper, transaction)
+        proposed = outcome.number
+        return outcome
+      }
+    } catch {
+      if let proposed { withChain { $0.undo(proposed) } }
+      throw error
+    }
+    if let number = outcome.number {
+      // The value is there for readers before anybody is told of it.
+      publish(number, outcome.new)
+      withChain { $0.confirm(number) }
+    }
+    return outcome
+  }
+
+  /// The part inside the transaction.
+  private func run(
+    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper,
+    _ transaction: WriteTransaction
+  ) throws -> Outcome {
+    let stored = try keeper.settle(transaction)
+    let old = try Group(values: stored.values)
+    see(stored, old, isInWrite: true)
+    var new = old
+    try change(&new)
+    let values = new.values
+    if !isTouch && values == stored.values { return Outcome(old: old, new: old, number: nil) }
+    try shape.check(values)
+    try Group.preCommit(old: old, proposed: new)
+    let state =
+      values == stored.values ? stored : try keeper.write(values, over: stored, in: transaction)
+    return Outcome(old: old, new: new, number: withChain { $0.propose(state, new) }?.number)
+  }
+}

@@ -1,0 +1,183 @@
+import BothyStore
+import Synchronization
+
+/// What `SharedSettings` shares with the store's notices: the snapshot that readers get, the chain of changes, and the
+/// listeners. How a commit runs is in `SettingsCore+Commit.swift`.
+final class SettingsCore<Group: SettingsGroup>: Sendable {
+  /// What readers get; immutable, so a reader holds the lock for the copy of one reference.
+  private final class Snapshot: Sendable {
+    let number: Int
+    let value: Group
+    let problem: (any Error)?
+
+    init(_ number: Int, _ value: Group, _ problem: (any Error)? = nil) {
+      self.number = number
+      self.value = value
+      self.problem = problem
+    }
+  }
+
+  private struct Telling {
+    var chain: ChangeChain<Group>
+    var listeners: [Int: AsyncStream<SettingsChange<Group>>.Continuation] = [:]
+    var nextListener = 0
+  }
+
+  private struct Watch {
+    let store: Store
+    let id: UInt64
+  }
+
+  let home: SettingsHome
+  let shape = GroupShape(Group.self)
+  private let snapshot = Mutex<Snapshot?>(nil)
+  private let telling: Mutex<Telling>
+  private let watch = Mutex<Watch?>(nil)
+  /// Whether the store has to be read again.
+  private let isStale = Mutex(true)
+
+  init(_ home: SettingsHome) {
+    self.home = home
+    telling = Mutex(Telling(chain: ChangeChain(GroupShape(Group.self))))
+  }
+
+  // MARK: reading
+
+  var current: Group {
+    if let snapshot = snapshot.withLock({ $0 }) { return snapshot.value }
+    return first()
+  }
+
+  var problem: (any Error)? {
+    if snapshot.withLock({ $0 }) == nil { _ = first() }
+    return snapshot.withLock { $0 }?.problem
+  }
+
+  /// The first read. A failure is kept, so that readers don't ask the disk again and again.
+  private func first() -> Group {
+    do { return try load() } catch {
+      report(error)
+      return snapshot.withLock { $0 }?.value ?? Group()
+    }
+  }
+
+  func load() throws -> Group {
+    try home.register(Group.self)
+    let store = try home.store()
+    let keeper = try SettingsKeeper(shape, in: store.schema)
+    if let transaction = store.runningWrite {
+      // What the caller's transaction makes of the group is not durable, so it is not kept.
+      return try Group(values: keeper.settle(transaction).values)
+    }
+    var state = try store.read { try keeper.read($0) }
+    if state == nil { state = try store.write { try keeper.settle($0) } }
+    guard let state else { return Group() }
+    let value = try Group(values: state.values)
+    see(state, value, isInWrite: false)
+    follow(store)
+    return current
+  }
+
+  // MARK: what the chain makes of what was stored
+
+  func withChain<Result>(_ body: (inout ChangeChain<Group>) throws -> Result) rethrows -> Result {
+    try telling.withLock { telling in
+      let result = try body(&telling.chain)
+      let due = telling.chain.takeDue()
+      // Under the lock, so that all listeners hear of the changes in one order; yielding runs no code of theirs.
+      for change in due { for listener in telling.listeners.values { listener.yield(change) } }
+      return result
+    }
+  }
+
+  /// Takes note of what was read, and gives it to readers.
+  func see(_ state: SettingsState, _ value: Group, isInWrite: Bool) {
+    // Published before listeners are told, so that they never read what is older than what they were told.
+    telling.withLock { telling in
+      if let link = telling.chain.see(state, value, isInWrite: isInWrite) { publish(link.number, link.value) }
+    }
+    withChain { _ in }
+  }
+
+  func publish(_ number: Int, _ value: Group) {
+    let new = Snapshot(number, value)
+    snapshot.withLock { snapshot in
+      if snapshot.map({ $0.number <= number }) ?? true { snapshot = new }
+    }
+  }
+
+  /// Readers go on with what they have.
+  private func report(_ error: any Error) {
+    snapshot.withLock { snapshot in
+      snapshot = Snapshot(snapshot?.number ?? 0, snapshot?.value ?? Group(), error)
+    }
+  }
+
+  // MARK: following the store
+
+  /// Has the store tell of its commits and of those of other processes.
+  func follow(_ store: Store) {
+    watch.withLock { watch in
+      guard watch?.store !== store else { return }
+      if let watch { watch.store.unsubscribe(watch.id) }
+      isStale.withLock { $0 = true }
+      watch = store.subscribe(self).map { Watch(store: store, id: $0) }
+    }
+  }
+
+  func changes() -> AsyncStream<SettingsChange<Group>> {
+    _ = current
+    return AsyncStream { continuation in
+      let id = telling.withLock { telling in
+        telling.nextListener += 1
+        telling.listeners[telling.nextListener] = continuation
+        return telling.nextListener
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.telling.withLock { _ = $0.listeners.removeValue(forKey: id) }
+      }
+    }
+  }
+
+  func stop() {
+    let watch = watch.withLock { watch in
+      defer { watch = nil }
+      return watch
+    }
+    if let watch { watch.store.unsubscribe(watch.id) }
+    finish()
+  }
+}
+
+extension SettingsCore: CommitSubscriber {
+  func notice(_ touched: TouchedRecords) {
+    let record = RecordID(type: shape.name, id: SettingsKeeper.recordID)
+    let isRecord = watch.withLock { $0 }?.store.touches(touched, record) ?? false
+    guard touched.settings || isRecord else { return }
+    isStale.withLock { $0 = true }
+  }
+
+  var isDue: Bool { isStale.withLock { $0 } }
+
+  /// One or two rows by primary key. What can't be read is told by `problem`; readers keep what they have.
+  func refresh(_ transaction: ReadTransaction) {
+    isStale.withLock { $0 = false }
+    do {
+      let keeper = try SettingsKeeper(shape, in: transaction.catalog.schema)
+      guard let state = try keeper.read(transaction) else { return }
+      see(state, try Group(values: state.values), isInWrite: false)
+    } catch {
+      report(error)
+    }
+  }
+
+  func fail(_ error: any Error) { report(error) }
+
+  func finish() {
+    let listeners = telling.withLock { telling in
+      defer { telling.listeners = [:] }
+      return Array(telling.listeners.values)
+    }
+    for listener in listeners { listener.finish() }
+  }
+}

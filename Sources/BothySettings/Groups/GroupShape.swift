@@ -1,0 +1,69 @@
+public import BothyStore
+
+/// A group without its Swift type: its name, version, fields with their defaults, and steps.
+package struct GroupShape: Sendable {
+  package let name: String
+  package let version: Int
+  /// Each with the default value that the Swift type gives it.
+  package let fields: [FieldSchema]
+  let steps: [SettingsStep]
+
+  package init(name: String, version: Int, fields: [FieldSchema], steps: [SettingsStep] = []) {
+    self.name = name
+    self.version = version
+    self.fields = fields
+    self.steps = steps
+  }
+
+  init<Group: SettingsGroup>(_ group: Group.Type) {
+    var fields = Group.fields
+    for (index, value) in Group().values.enumerated() where fields.indices.contains(index) {
+      fields[index].defaultValue = value.isNull ? nil : value
+    }
+    self.init(name: Group.groupName, version: Group.version, fields: fields, steps: Group.steps)
+  }
+
+  var defaults: [FieldValue] { fields.map(\.initialValue) }
+
+  /// The record type that keeps the group in a store whose schema has it.
+  var recordType: TypeSchema { TypeSchema(name, fields: fields) }
+
+  /// Throws `StoreError` `.invalidSchema` for names that can't be stored.
+  func validate() throws(StoreError) {
+    try Schema(version: version, types: [recordType]).validate()
+  }
+
+  /// The positions of the fields whose values differ.
+  func changes(from old: [FieldValue], to new: [FieldValue]) -> [Int] {
+    fields.indices.filter { old[$0] != new[$0] }
+  }
+
+  func names(_ positions: [Int]) -> Set<String> { Set(positions.map { fields[$0].name }) }
+
+  /// Throws `SettingsError` `.invalidValue` for a number that has no form in the file.
+  func check(_ values: [FieldValue]) throws(SettingsError) {
+    for (field, value) in zip(fields, values) {
+      guard case .double(let number) = value, !number.isFinite else { continue }
+      throw SettingsError(
+        .invalidValue, "\(name).\(field.name) is \(number), which can't be stored. Give it a finite number.")
+    }
+  }
+}
+
+extension SettingsGroup {
+  /// The values in the order of `fields`.
+  var values: [FieldValue] {
+    var encoder = FieldEncoder(gathering: Self.fields.count)
+    encode(to: &encoder)
+    return encoder.values
+  }
+
+  init(values: [FieldValue]) throws(StoreError) {
+    var decoder = FieldDecoder(values: values, type: Self.groupName)
+    try self.init(from: &decoder)
+  }
+
+  /// The group as a type of record. A store whose schema has it keeps the group as one record of it, so that it is
+  /// synced, merged and migrated as the store's other records are; `version` and `steps` are then not used.
+  public static var recordType: TypeSchema { GroupShape(Self.self).recordType }
+}

@@ -1,0 +1,81 @@
+public import BothyStore
+
+/// A struct whose one value is a group of settings: typed properties with defaults, kept in one row.
+///
+/// `@SettingsGroup` (in `Bothy`) writes the conformance; by hand it is these members:
+///
+/// ```swift
+/// struct LocaleSettings: SettingsGroup {
+///   var languageLocale = "en"
+///   var timeFormat = "12"
+///
+///   static let fields: [FieldSchema] = [
+///     .field("languageLocale", String.self), .field("timeFormat", String.self),
+///   ]
+///   init() {}
+///   init(from fields: inout FieldDecoder) throws(StoreError) {
+///     languageLocale = try String(fromField: &fields)
+///     timeFormat = try String(fromField: &fields)
+///   }
+///   func encode(to fields: inout FieldEncoder) {
+///     languageLocale.encodeField(to: &fields)
+///     timeFormat.encodeField(to: &fields)
+///   }
+/// }
+/// ```
+///
+/// `encode` and `init(from:)` must visit the fields in the order of `fields`. Keep groups small and apart: each has a
+/// version and a history of its own.
+public protocol SettingsGroup: Sendable {
+  /// The group's name in its home. Default: the Swift type's name.
+  static var groupName: String { get }
+  /// Rises when stored values have to be changed by `steps`; a home that holds a higher one is refused. Default: 1.
+  static var version: Int { get }
+  /// What leads from older versions to this one. Default: none.
+  static var steps: [SettingsStep] { get }
+  static var fields: [FieldSchema] { get }
+  /// The defaults.
+  init()
+  func encode(to fields: inout FieldEncoder)
+  init(from fields: inout FieldDecoder) throws(StoreError)
+
+  /// Looks at a change before it is written, inside the transaction; a throw leaves everything as it was, and is what
+  /// `commit` throws. Must not write to the same home. Default: accepts everything.
+  static func preCommit(old: Self, proposed: Self) throws
+  /// Runs once a change is durable, on the thread that committed it, before anybody is told of it. May commit again,
+  /// in this group or another. Default: nothing.
+  static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws
+}
+
+extension SettingsGroup {
+  public static var groupName: String { String(describing: Self.self) }
+  public static var version: Int { 1 }
+  public static var steps: [SettingsStep] { [] }
+  public static func preCommit(old: Self, proposed: Self) throws {}
+  public static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws {}
+}
+
+/// A group that names its home, so that the type alone is enough: `LocaleSettings.current`.
+///
+/// `@SettingsGroup(in: home)` writes the conformance; by hand it is
+/// `static let settings = SharedSettings<LocaleSettings>(in: home)`.
+public protocol HostedSettingsGroup: SettingsGroup {
+  static var settings: SharedSettings<Self> { get }
+}
+
+extension HostedSettingsGroup {
+  /// See `SharedSettings.current`.
+  public static var current: Self { settings.current }
+
+  /// See `SharedSettings.changes`.
+  public static var changes: AsyncStream<SettingsChange<Self>> { settings.changes }
+
+  /// See `SharedSettings.commit`.
+  @discardableResult
+  public static func commit(_ change: (inout Self) throws -> Void) throws -> Self {
+    try settings.commit(change)
+  }
+
+  /// See `SharedSettings.touch`.
+  public static func touch() throws { try settings.touch() }
+}

@@ -1,0 +1,25 @@
+public import BothyStore
+
+/// One declared change to the stored values of a group, run once when a home holds a lower version.
+///
+/// A new property with a default needs no step, and no new version. All steps of an opening run in one transaction:
+/// they all succeed, or the group is as it was.
+public struct SettingsStep: Sendable {
+  /// The group's version that the step leads to.
+  public var version: Int
+  public var change: Change
+
+  public enum Change: Sendable {
+    /// Gives a new field a value made from those that are there, in place of its default.
+    case add(field: String, @Sendable ([String: FieldValue]) throws -> FieldValue)
+    case rename(from: String, to: String)
+    case remove(field: String)
+    /// Gives a field a new value from its old one, of the kind that the group now declares.
+    case convert(field: String, @Sendable (FieldValue) throws -> FieldValue)
+  }
+
+  public init(to version: Int, _ change: Change) {
+    self.version = version
+    self.change = change
+  }
+}

@@ -1,0 +1,104 @@
+import BothyStore
+
+/// What a group's declaration makes of its stored row. Pure.
+struct SettingsUpgrade {
+  let shape: GroupShape
+
+  /// The row as this version of the group keeps it, nil if it is that already. Throws `SettingsError` `.newerSchema`,
+  /// `.migrationFailed` or `.schemaMismatch`.
+  func run(_ stored: SettingsRow) throws(SettingsError) -> SettingsRow? {
+    guard stored.version <= shape.version else {
+      throw SettingsError(
+        .newerSchema,
+        "The settings \(shape.name) were written by a newer version of the app (version \(stored.version), this app "
+          + "knows \(shape.version)). Update the app; they were left as they are.")
+    }
+    var row = stored
+    let due = shape.steps.filter { $0.version > stored.version && $0.version <= shape.version }
+      .sorted { $0.version < $1.version }
+    for step in due {
+      do { try apply(step.change, to: &row) } catch {
+        throw SettingsError(
+          .migrationFailed,
+          "A step of the settings \(shape.name) to version \(step.version) failed; they were left as they are. "
+            + "\(error)",
+          underlying: error)
+      }
+    }
+    try adopt(&row, isMigrated: !due.isEmpty)
+    row.version = shape.version
+    let isKept = shape.fields.allSatisfy { field in
+      stored.fields.contains { $0.name == field.name && $0.kind == field.kind }
+        && !row.isNew(field, over: stored)
+    }
+    return isKept && stored.version == shape.version ? nil : row
+  }
+
+  private func apply(_ change: SettingsStep.Change, to row: inout SettingsRow) throws {
+    switch change {
+    case .add(let name, let make):
+      row.values[name] = try make(row.values)
+    case .rename(let from, let to):
+      let value = try value(from, in: row)
+      guard row.values[to] == nil else {
+        throw SettingsError(
+          .migrationFailed, "There is a field '\(to)' already, so '\(from)' can't get its name.")
+      }
+      row.values[from] = nil
+      row.values[to] = value
+      for index in row.fields.indices where row.fields[index].name == from { row.fields[index].name = to }
+    case .remove(let name):
+      _ = try value(name, in: row)
+      row.values[name] = nil
+      row.fields.removeAll { $0.name == name }
+    case .convert(let name, let convert):
+      row.values[name] = try convert(value(name, in: row))
+    }
+  }
+
+  private func value(_ name: String, in row: SettingsRow) throws(SettingsError) -> FieldValue {
+    guard let value = row.values[name] else {
+      throw SettingsError(.migrationFailed, "The stored settings have no field '\(name)'.")
+    }
+    return value
+  }
+
+  /// Gives the declared fields their values and kinds. What is stored and not declared stays: an app of the same
+  /// version that knows more wrote it.
+  private func adopt(_ row: inout SettingsRow, isMigrated: Bool) throws(SettingsError) {
+    let declared = Set(shape.fields.map(\.name))
+    let others = row.fields.filter { !declared.contains($0.name) }
+    let stray = row.values.first { name, value in
+      !declared.contains(name) && !others.contains { $0.name == name && value.fits($0) }
+    }
+    if let stray {
+      throw SettingsError(
+        .migrationFailed,
+        "A step gave the settings \(shape.name) the field '\(stray.key)', which is not declared; they were left as they "
+          + "are. Declare the property, or remove the step.")
+    }
+    for field in shape.fields {
+      let stored = row.values[field.name] ?? .null
+      let value =
+        stored.isNull && (!field.isOptional || row.values[field.name] == nil) ? field.initialValue : stored
+      guard value.fits(field) else {
+        throw SettingsError(
+          isMigrated ? .migrationFailed : .schemaMismatch,
+          "What is stored as \(shape.name).\(field.name) is not \(field.kind.phrase); it was left as it is. Raise the "
+            + "group's version and declare a `.convert` step.")
+      }
+      row.values[field.name] = value
+    }
+    row.fields = shape.fields + others
+  }
+}
+
+extension SettingsRow {
+  fileprivate func isNew(_ field: FieldSchema, over stored: SettingsRow) -> Bool {
+    stored.values[field.name] != values[field.name]
+  }
+}
+
+extension FieldSchema {
+  var initialValue: FieldValue { defaultValue ?? .null }
+}

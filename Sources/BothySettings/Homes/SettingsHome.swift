@@ -1,0 +1,91 @@
+public import BothyStore
+import Synchronization
+
+/// Where groups of settings are kept: a file of their own, or the file of a store.
+///
+/// Making one does nothing; the file is opened when the first group is read. What stands in the way of that is thrown by
+/// `commit` and told by `SharedSettings.problem`, while readers get the defaults.
+///
+/// ```swift
+/// enum AppSettings {
+///   static let home = SettingsHome(appGroup: "group.org.example.app")
+/// }
+/// ```
+public final class SettingsHome: Sendable {
+  private struct State {
+    var store: Store?
+    /// The Swift type that uses each name.
+    var types: [String: ObjectIdentifier] = [:]
+  }
+
+  private let opening: @Sendable () throws -> Store
+  private let state = Mutex(State())
+
+  /// Kept in the store that `opening` gives; asked when a group is first read, and again after it threw.
+  public init(opening: @escaping @Sendable () throws -> Store) { self.opening = opening }
+
+  /// Kept in a store that is open, beside its records. A group whose `recordType` is in the store's schema is kept as a
+  /// record of that type, and synced where the store is.
+  public convenience init(_ store: Store) { self.init { store } }
+
+  /// Kept in the file at `path`, which is made if there is none. Any Bothy file will do.
+  public convenience init(at path: String) { self.init { try Self.open(path) } }
+
+  /// Kept in a file of the container that the app shares with its extensions.
+  public convenience init(appGroup identifier: String, file: String = "settings.bothy") {
+    self.init { try Self.open(SharedContainer(appGroup: identifier).path(of: file)) }
+  }
+
+  /// Kept in memory, for tests and previews.
+  public static func inMemory() -> SettingsHome {
+    SettingsHome { try Store(inMemory: Schema(types: [])) }
+  }
+
+  /// The store, opened now if it was not. Throws `StoreError` or `SettingsError`; a file that can't be used is left as it
+  /// is.
+  public func store() throws -> Store {
+    try state.withLock { state in
+      if let store = state.store { return store }
+      let store = try opening()
+      state.store = store
+      return store
+    }
+  }
+
+  /// Closes the file; streams of changes end, and the next commit or first read opens it again. A store that was given
+  /// is closed as well.
+  public func close() throws {
+    let store = state.withLock { state in
+      defer { state.store = nil }
+      return state.store
+    }
+    try store?.close()
+  }
+
+  /// Throws `SettingsError` `.nameTaken` when another type of the app has the group's name here.
+  func register<Group: SettingsGroup>(_ group: Group.Type) throws(SettingsError) {
+    let name = Group.groupName
+    let isFree = state.withLock { state in
+      defer { if state.types[name] == nil { state.types[name] = ObjectIdentifier(group) } }
+      return state.types[name].map { $0 == ObjectIdentifier(group) } ?? true
+    }
+    guard !isFree else { return }
+    throw SettingsError(
+      .nameTaken,
+      "Two types of this app are settings groups called '\(name)' in one home. Give one of them another name: "
+        + "@SettingsGroup(\"…\").")
+  }
+
+  /// Settings are read once and written seldom: one reader and a small page cache.
+  private static func open(_ path: String) throws -> Store {
+    var options = StoreOptions(readers: 1, cacheSize: 256 << 10)
+    options.damagedFile = .leave
+    do { return try Store(at: path, schema: Schema(types: []), options: options) } catch let error
+      as StoreError
+      where error.code == .schemaMismatch || error.code == .newerFile
+    {
+      // The file of a store with records: they are left alone.
+      return try Store(existing: path, options: options)
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// A folder that the app and its extensions share.
+///
+/// On Apple platforms it is the container of an App Group, on Linux a folder of the user's that is named after the
+/// group; `SharedContainer(appGroup:)` is in a file of its own for each.
+public struct SharedContainer: Sendable, Hashable {
+  public let folder: String
+
+  /// A folder that is there. Throws `SettingsError` `.noContainer` if it is not, or may not be written.
+  public init(folder: String) throws(SettingsError) {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw SettingsError(
+        .noContainer,
+        "There is no shared folder at \(folder). Make it first, or give the path of one that exists.")
+    }
+    guard access(folder, W_OK) == 0 else {
+      throw SettingsError(
+        .noContainer, "The shared folder \(folder) may not be written. Check its permissions.")
+    }
+    self.folder = folder
+  }
+
+  public func path(of file: String) -> String { folder + "/" + file }
+}

@@ -1,0 +1,109 @@
+package import BothyStore
+
+/// Keeps one group in a store: as a row of `bothy_settings`, or, where the store's schema has a type of the group's
+/// name, as the one record of that type.
+///
+/// For a group that is a record the row holds nothing but the generation, which tells this process's commits from what a
+/// sync brought.
+package struct SettingsKeeper: Sendable {
+  package let shape: GroupShape
+  /// The record that keeps the group, nil if the row does.
+  package let record: RecordID?
+
+  /// The id of the one record of a group's type.
+  package static let recordID = "settings"
+
+  /// Throws `StoreError` `.invalidSchema`, or `SettingsError` `.schemaMismatch` when the store's type of the group's name
+  /// lacks a field.
+  package init(_ shape: GroupShape, in schema: Schema) throws {
+    try shape.validate()
+    self.shape = shape
+    record = schema[shape.name].map { _ in RecordID(type: shape.name, id: Self.recordID) }
+    guard let type = schema[shape.name] else { return }
+    for field in shape.fields where type[field.name]?.kind != field.kind {
+      throw SettingsError(
+        .schemaMismatch,
+        "The store's type \(shape.name) does not hold the setting \(field.name). Put \(shape.name).recordType in the "
+          + "store's schema, or give the group another name.")
+    }
+  }
+
+  /// The group as it is stored; nil if it has to be settled first. One or two rows by primary key.
+  package func read(_ transaction: ReadTransaction) throws -> SettingsState? {
+    let row = try SettingsTable.row(shape.name, in: transaction)
+    if let record {
+      let values = try transaction.record(record)
+        .map { record in
+          zip(shape.fields, shape.defaults).map {
+            $1.isNull || !record[$0.name].isNull ? record[$0.name] : $1
+          }
+        }
+      return SettingsState(
+        generation: row?.generation ?? 0, writer: row?.writer ?? "", values: values ?? shape.defaults)
+    }
+    guard let row, try SettingsUpgrade(shape: shape).run(row) == nil else { return nil }
+    return SettingsState(row, shape)
+  }
+
+  /// The group as it is stored, made or brought to this version first. A record is made by the first change only: a
+  /// default is nothing to send to a server.
+  package func settle(_ transaction: WriteTransaction) throws -> SettingsState {
+    if let state = try read(transaction) { return state }
+    var row: SettingsRow
+    if let stored = try SettingsTable.row(shape.name, in: transaction) {
+      row = try SettingsUpgrade(shape: shape).run(stored) ?? stored
+      row.generation = stored.generation + 1
+      row.writer = WriterID.ofThisProcess
+    } else {
+      row = SettingsRow(shape)
+    }
+    try SettingsTable.write(row, in: transaction)
+    return SettingsState(row, shape)
+  }
+
+  /// Writes `values` over `old`, which this transaction read. One row, or for a record also its row and what the sync
+  /// keeps of it.
+  package func write(
+    _ values: [FieldValue], over old: SettingsState, in transaction: WriteTransaction
+  ) throws -> SettingsState {
+    var row =
+      try SettingsTable.row(shape.name, in: transaction)
+      ?? SettingsRow(
+        name: shape.name, version: shape.version, generation: 0, writer: "", fields: [], values: [:])
+    row.generation = old.generation + 1
+    row.writer = WriterID.ofThisProcess
+    if let record {
+      let changed = shape.changes(from: old.values, to: values)
+      let fields = Dictionary(uniqueKeysWithValues: changed.map { (shape.fields[$0].name, values[$0]) })
+      if try transaction.exists(record) {
+        try transaction.update(record, fields: fields)
+      } else {
+        let all = zip(shape.fields, values).filter { !$1.isNull }.map { ($0.name, $1) }
+        try transaction.insert(
+          Record(record.type, id: record.id, Dictionary(uniqueKeysWithValues: all)))
+      }
+    } else {
+      row.set(values, for: shape)
+    }
+    try SettingsTable.write(row, in: transaction)
+    return SettingsState(generation: row.generation, writer: row.writer, values: values)
+  }
+}
+
+/// What is known of a stored group at one moment.
+package struct SettingsState: Sendable, Equatable {
+  package var generation: Int64
+  package var writer: String
+  /// In the order of the shape's fields.
+  package var values: [FieldValue]
+
+  init(generation: Int64, writer: String, values: [FieldValue]) {
+    self.generation = generation
+    self.writer = writer
+    self.values = values
+  }
+
+  init(_ row: SettingsRow, _ shape: GroupShape) {
+    self.init(generation: row.generation, writer: row.writer, values: row.values(for: shape))
+  }
+}

@@ -1,0 +1,77 @@
+package import BothyStore
+
+/// One row of the table `bothy_settings`: a group as it is stored, whatever types the program has.
+package struct SettingsRow: Sendable, Equatable {
+  package var name: String
+  package var version: Int
+  /// Rises with every change.
+  package var generation: Int64
+  /// Which process made the last change.
+  package var writer: String
+  package var fields: [FieldSchema]
+  /// By name; a field that is null has a value `.null`.
+  package var values: [String: FieldValue]
+}
+
+extension SettingsRow {
+  /// The first row of a group: its defaults.
+  init(_ shape: GroupShape) {
+    self.init(
+      name: shape.name, version: shape.version, generation: 1, writer: WriterID.ofThisProcess,
+      fields: shape.fields,
+      values: Dictionary(uniqueKeysWithValues: zip(shape.fields.map(\.name), shape.defaults)))
+  }
+
+  /// The values in the order of the shape's fields.
+  func values(for shape: GroupShape) -> [FieldValue] {
+    shape.fields.map { values[$0.name] ?? $0.initialValue }
+  }
+
+  mutating func set(_ values: [FieldValue], for shape: GroupShape) {
+    for (field, value) in zip(shape.fields, values) { self.values[field.name] = value }
+  }
+}
+
+// MARK: the form in the file
+
+extension SettingsRow {
+  /// The members of `content`, by name.
+  var content: String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      writer.key(name)
+      value.write(to: &writer)
+    }
+    writer.endObject()
+    return writer.string
+  }
+
+  /// The schema document that `Schema(json:)` reads.
+  var schema: String {
+    Schema(version: version, types: [TypeSchema(name, fields: fields, synced: false)]).json.canonicalText
+  }
+
+  /// Throws `SettingsError` `.unreadable` when the texts are not what `content` and `schema` write.
+  init(
+    name: String, version: Int, generation: Int64, writer: String, schema: String, content: String
+  ) throws(SettingsError) {
+    do {
+      let fields = try Schema(json: schema)[name]?.fields ?? []
+      let members = try JSONValue(parsing: content).objectValue ?? [:]
+      var values: [String: FieldValue] = [:]
+      for field in fields {
+        guard let json = members[field.name] else { continue }
+        values[field.name] = try FieldValue(json: json, kind: field.kind)
+      }
+      self.init(
+        name: name, version: version, generation: generation, writer: writer, fields: fields, values: values)
+    } catch {
+      throw SettingsError(
+        .unreadable,
+        "The stored settings \(name) can't be read: \(error) They were left as they are. Restore the file, or remove the "
+          + "row from the table bothy_settings to begin again with the defaults.",
+        underlying: error)
+    }
+  }
+}

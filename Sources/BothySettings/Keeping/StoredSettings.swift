@@ -1,0 +1,80 @@
+package import BothyStore
+
+/// Groups of any program, read and set by name, for tools. No hook of the program runs.
+package struct StoredSettings {
+  private let store: Store
+
+  package init(in store: Store) { self.store = store }
+
+  /// The stored groups by name; one that is kept as a record has the values of that.
+  package func groups() throws -> [SettingsRow] {
+    try store.read { transaction in
+      try SettingsTable.names(in: transaction).compactMap { try Self.group($0, transaction) }
+    }
+  }
+
+  /// Throws `SettingsError` `.unknownGroup`, naming those there are.
+  package func group(_ name: String) throws -> SettingsRow {
+    try store.read { try Self.known(name, $0) }
+  }
+
+  /// Sets one value; nil is its default. Returns the group as it was and as it is; nothing is written when they are the
+  /// same. Throws `.unknownGroup`, `.unknownKey` or `.invalidValue`.
+  package func set(
+    _ name: String, _ key: String, to make: (FieldSchema) throws -> FieldValue?
+  ) throws -> (old: SettingsRow, new: SettingsRow) {
+    try store.write { transaction in
+      let row = try Self.known(name, transaction)
+      let field = try row.field(key)
+      let value = try make(field) ?? field.initialValue
+      guard value.fits(field) else {
+        throw SettingsError(.invalidValue, "\(name).\(key) must be \(field.kind.phrase).")
+      }
+      let shape = GroupShape(name: name, version: row.version, fields: row.fields)
+      let keeper = try SettingsKeeper(shape, in: store.schema)
+      guard row.values[key] != value, let state = try keeper.read(transaction) else { return (row, row) }
+      var values = state.values
+      for (index, field) in shape.fields.enumerated() where field.name == key { values[index] = value }
+      try shape.check(values)
+      _ = try keeper.write(values, over: state, in: transaction)
+      return (row, try Self.known(name, transaction))
+    }
+  }
+
+  /// The group now and after each change, by whatever process.
+  package func values(of name: String) throws -> QueryObservation<SettingsRow?> {
+    let record = store.schema[name].map { _ in RecordID(type: name, id: SettingsKeeper.recordID) }
+    return store.observe(.settings(and: record)) { try Self.group(name, $0) }
+  }
+
+  private static func known(_ name: String, _ transaction: ReadTransaction) throws -> SettingsRow {
+    if let row = try group(name, transaction) { return row }
+    let names = try SettingsTable.names(in: transaction)
+    let known =
+      names.isEmpty ? "It holds none; an app makes them." : "Known: \(names.joined(separator: ", "))."
+    throw SettingsError(.unknownGroup, "There are no settings '\(name)' in this file. \(known)")
+  }
+
+  private static func group(_ name: String, _ transaction: ReadTransaction) throws -> SettingsRow? {
+    guard var row = try SettingsTable.row(name, in: transaction) else { return nil }
+    guard let type = transaction.catalog.schema[name] else { return row }
+    row.fields = type.fields
+    let record = try transaction.record(RecordID(type: name, id: SettingsKeeper.recordID))
+    for field in type.fields { row.values[field.name] = record?[field.name] ?? field.initialValue }
+    return row
+  }
+}
+
+extension SettingsRow {
+  /// Throws `SettingsError` `.unknownKey`, naming those there are.
+  package func field(_ key: String) throws(SettingsError) -> FieldSchema {
+    if let field = fields.first(where: { $0.name == key }) { return field }
+    let known = fields.map(\.name).joined(separator: ", ")
+    throw SettingsError(.unknownKey, "\(name) has no setting '\(key)'. Known: \(known).")
+  }
+
+  /// The names of the fields whose values differ.
+  package func changedKeys(since old: SettingsRow) -> [String] {
+    fields.map(\.name).filter { values[$0] != old.values[$0] }
+  }
+}

@@ -1,0 +1,152 @@
+import BothySettings
+import BothyStore
+import Foundation
+import Synchronization
+
+/// A group as an app writes it by hand.
+struct LocaleSettings: SettingsGroup, Equatable {
+  var languageLocale = "en"
+  var regionLocale = "en"
+  var timeFormat = "12"
+  var visits = 0
+
+  static let groupName = "Locale"
+  static let fields: [FieldSchema] = [
+    .field("languageLocale", String.self), .field("regionLocale", String.self),
+    .field("timeFormat", String.self), .field("visits", Int.self, merge: .counter),
+  ]
+
+  init() {}
+
+  init(from fields: inout FieldDecoder) throws(StoreError) {
+    languageLocale = try String(fromField: &fields)
+    regionLocale = try String(fromField: &fields)
+    timeFormat = try String(fromField: &fields)
+    visits = try Int(fromField: &fields)
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    languageLocale.encodeField(to: &fields)
+    regionLocale.encodeField(to: &fields)
+    timeFormat.encodeField(to: &fields)
+    visits.encodeField(to: &fields)
+  }
+
+  static func preCommit(old: LocaleSettings, proposed: LocaleSettings) throws {
+    if !["12", "24"].contains(proposed.timeFormat) { throw UnknownTimeFormat() }
+  }
+}
+
+struct UnknownTimeFormat: Error {}
+
+/// The same group as later versions of an app declare it, of one property more or less.
+struct Fields: SettingsGroup {
+  static let groupName = "Locale"
+  /// What the group is at the moment; each test that changes it runs in its own task.
+  @TaskLocal static var declared = Declaration()
+
+  struct Declaration: Sendable {
+    var version = 1
+    var steps: [SettingsStep] = []
+    var fields: [FieldSchema] = []
+  }
+
+  static var version: Int { declared.version }
+  static var steps: [SettingsStep] { declared.steps }
+  static var fields: [FieldSchema] { declared.fields }
+
+  var contents: [FieldValue]
+
+  init() { contents = Self.fields.map { $0.defaultValue ?? .null } }
+
+  init(from fields: inout FieldDecoder) throws(StoreError) {
+    contents = []
+    for field in Self.fields {
+      if fields.nextIsNull() {
+        fields.skip()
+        contents.append(.null)
+        continue
+      }
+      switch field.kind {
+      case .int: contents.append(.int(try fields.int()))
+      case .bool: contents.append(.bool(try fields.bool()))
+      case .double: contents.append(.double(try fields.double()))
+      default: contents.append(.text(try fields.text()))
+      }
+    }
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    for value in contents { fields.encode(value) }
+  }
+
+  subscript(name: String) -> FieldValue {
+    get { Self.fields.firstIndex { $0.name == name }.map { contents[$0] } ?? .null }
+    set { if let index = Self.fields.firstIndex(where: { $0.name == name }) { contents[index] = newValue } }
+  }
+}
+
+/// A group whose hooks write down that they ran, and what they were given.
+struct Watched: SettingsGroup, Equatable {
+  var value = 0
+  var doubled = 0
+
+  static let fields: [FieldSchema] = [.field("value", Int.self), .field("doubled", Int.self)]
+  @TaskLocal static var hooks = Hooks()
+
+  init() {}
+
+  init(from fields: inout FieldDecoder) throws(StoreError) {
+    value = try Int(fromField: &fields)
+    doubled = try Int(fromField: &fields)
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    value.encodeField(to: &fields)
+    doubled.encodeField(to: &fields)
+  }
+
+  static func preCommit(old: Watched, proposed: Watched) throws { try hooks.pre(old, proposed) }
+
+  static func postCommit(old: Watched, new: Watched, in settings: SharedSettings<Watched>) throws {
+    try hooks.post(old, new, settings)
+  }
+
+  struct Hooks: Sendable {
+    var pre: @Sendable (Watched, Watched) throws -> Void = { _, _ in }
+    var post: @Sendable (Watched, Watched, SharedSettings<Watched>) throws -> Void = { _, _, _ in }
+  }
+}
+
+/// Notes in the order in which they were made.
+final class Notes: Sendable {
+  private let notes = Mutex<[String]>([])
+  func add(_ note: String) { notes.withLock { $0.append(note) } }
+  var all: [String] { notes.withLock { $0 } }
+}
+
+/// A folder of a test's own, gone with it.
+final class TemporaryFolder: Sendable {
+  let path = NSTemporaryDirectory() + "bothy-settings-" + UUIDv7.make()
+
+  init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Another home on the same file, as another process has it.
+  func home() -> SettingsHome { SettingsHome(at: path + "/settings.bothy") }
+}
+
+extension SharedSettings {
+  /// The next so many changes, or those until the stream ends.
+  static func take(_ count: Int, of changes: AsyncStream<SettingsChange<Group>>) async -> [SettingsChange<
+    Group
+  >] {
+    var taken: [SettingsChange<Group>] = []
+    for await change in changes {
+      taken.append(change)
+      if taken.count == count { break }
+    }
+    return taken
+  }
+}

@@ -1,0 +1,197 @@
+import BothySettings
+import BothyStore
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@Suite("Committing settings") struct SettingsCommitTests {
+  /// Promises: K-3, K-5
+  @Test("the closure, preCommit, the write, postCommit and the event follow one another") func order()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let (settings, other) = (SharedSettings<Watched>(in: folder.home()), folder.home())
+    let notes = Notes()
+    let changes = settings.changes
+    let stored = { @Sendable in try SharedSettings<Watched>(in: other).load().value }
+    #expect(try stored() == 0)
+    let hooks = Watched.Hooks(
+      pre: { old, proposed in notes.add("pre \(old.value) \(proposed.value), stored \(try stored())") },
+      post: { old, new, settings in
+        notes.add("post \(old.value) \(new.value), stored \(try stored()), current \(settings.current.value)")
+      })
+    try Watched.$hooks.withValue(hooks) {
+      try settings.commit {
+        notes.add("closure")
+        $0.value = 7
+      }
+    }
+    notes.add("committed")
+    let change = try #require(await SharedSettings<Watched>.take(1, of: changes).first)
+    #expect(notes.all == ["closure", "pre 0 7, stored 0", "post 0 7, stored 7, current 7", "committed"])
+    #expect(change.old.value == 0 && change.new.value == 7 && change.changedKeys == ["value"])
+    #expect(change.origin == .thisProcess)
+  }
+
+  /// Promises: K-3, B-36
+  @Test("preCommit refuses: what is stored stays, nobody is told, and the reason is thrown") func veto()
+    async throws
+  {
+    let settings = SharedSettings<LocaleSettings>(in: .inMemory())
+    let changes = settings.changes
+    #expect(throws: UnknownTimeFormat.self) {
+      try settings.commit {
+        $0.timeFormat = "13"
+        $0.visits = 1
+      }
+    }
+    #expect(settings.current == LocaleSettings())
+    #expect(try settings.load() == LocaleSettings())
+    try settings.commit { $0.timeFormat = "24" }
+    let told = await SharedSettings<LocaleSettings>.take(1, of: changes)
+    #expect(told.first?.new.timeFormat == "24" && told.first?.old == LocaleSettings())
+  }
+
+  /// Promises: K-4, B-40
+  @Test("a commit that changes nothing tells nobody; a touch runs both hooks and tells") func nothing()
+    async throws
+  {
+    let settings = SharedSettings<Watched>(in: .inMemory())
+    let notes = Notes()
+    let changes = settings.changes
+    let hooks = Watched.Hooks(pre: { _, _ in notes.add("pre") }, post: { _, _, _ in notes.add("post") })
+    try Watched.$hooks.withValue(hooks) {
+      try settings.commit { _ in }
+      try settings.commit { $0.value += 0 }
+      #expect(notes.all.isEmpty)
+      try settings.touch()
+      #expect(notes.all == ["pre", "post"])
+      try settings.commit { $0.doubled = 2 }
+    }
+    let told = await SharedSettings<Watched>.take(2, of: changes)
+    #expect(told.map(\.changedKeys) == [[], ["doubled"]])
+  }
+
+  /// Promises: K-5
+  @Test("postCommit may commit again: one event a commit, in the order of the commits") func nested()
+    async throws
+  {
+    let settings = SharedSettings<Watched>(in: .inMemory())
+    let changes = settings.changes
+    let hooks = Watched.Hooks(post: { _, new, settings in
+      try settings.commit { $0.doubled = new.value * 2 }
+    })
+    try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 21 } }
+    #expect(settings.current.doubled == 42)
+    let told = await SharedSettings<Watched>.take(2, of: changes)
+    #expect(told.map(\.changedKeys) == [["value"], ["doubled"]])
+    #expect(told[0].new == told[1].old)
+  }
+
+  /// Promises: K-5
+  @Test("postCommit that never comes to an end is stopped with an error, and what was stored stays")
+  func recursion() throws {
+    let settings = SharedSettings<Watched>(in: .inMemory())
+    let hooks = Watched.Hooks(post: { _, _, settings in try settings.commit { $0.value += 1 } })
+    let error = #expect(throws: SettingsError.self) {
+      try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 1 } }
+    }
+    #expect(error?.code == .postCommitFailed)
+    #expect(String(reflecting: error).contains("recursionLimit"))
+    #expect(settings.current.value == 32)
+    #expect(try settings.load().value == 32)
+  }
+
+  /// Promises: B-38
+  @Test("a commit inside a commit, a hook or another write of the home is an error with a code") func inside()
+    throws
+  {
+    let store = try Store(inMemory: Schema(types: [TypeSchema("Note", fields: [], synced: false)]))
+    let home = SettingsHome(store)
+    let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
+    let code = { (body: () throws -> Void) -> SettingsError.Code? in
+      do { try body() } catch { return (error as? SettingsError)?.code }
+      return nil
+    }
+    #expect(code { try settings.commit { _ in try settings.commit { $0.value = 1 } } } == .nestedCommit)
+    #expect(code { try settings.commit { _ in try locale.touch() } } == .nestedCommit)
+    #expect(code { try store.write { _ in _ = try settings.commit { $0.value = 1 } } } == .nestedCommit)
+    let hooks = Watched.Hooks(pre: { _, _ in _ = try locale.commit { $0.visits = 1 } })
+    #expect(code { try Watched.$hooks.withValue(hooks) { try settings.touch() } } == .nestedCommit)
+    #expect(settings.current == Watched() && locale.current == LocaleSettings())
+    let error = #expect(throws: StoreError.self) {
+      try store.write { _ in try store.write { try $0.insert(Record("Note", id: "1")) } }
+    }
+    #expect(error?.code == .nestedWrite)
+    #expect(try store.record(RecordID(type: "Note", id: "1")) == nil)
+    // A home of its own has a write of its own.
+    let apart = SharedSettings<LocaleSettings>(in: .inMemory())
+    try settings.commit { $0.value = try apart.commit { $0.visits = 5 }.visits }
+    #expect(settings.current.value == 5)
+  }
+
+  /// Promises: B-38
+  @Test("groups can be read inside a commit, also for the first time") func readingInside() throws {
+    let home = SettingsHome.inMemory()
+    let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
+    #expect(throws: UnknownTimeFormat.self) {
+      try settings.commit {
+        $0.value = locale.current.visits + 3
+        throw UnknownTimeFormat()
+      }
+    }
+    try settings.commit { $0.value = locale.current.visits + settings.current.doubled + 3 }
+    #expect(settings.current.value == 3)
+    #expect(locale.current == LocaleSettings() && locale.problem == nil)
+    try locale.commit { $0.visits = 1 }
+    #expect(locale.current.visits == 1)
+  }
+
+  /// Promises: K-12
+  @Test("what goes wrong while writing is thrown, and nothing is half done") func errors() throws {
+    let home = SettingsHome.inMemory()
+    let settings = SharedSettings<Watched>(in: home)
+    try settings.commit { $0.value = 1 }
+    try home.store().write {
+      try $0.database.execute(
+        sql: "CREATE TRIGGER full BEFORE UPDATE ON bothy_settings BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    }
+    #expect(throws: StoreError.self) { try settings.commit { $0.value = 2 } }
+    #expect(settings.current.value == 1)
+    try home.store().write { try $0.database.execute(sql: "DROP TRIGGER full") }
+    #expect(try settings.commit { $0.value += 2 }.value == 3)
+    let hooks = Watched.Hooks(post: { _, _, _ in throw UnknownTimeFormat() })
+    let error = #expect(throws: SettingsError.self) {
+      try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 4 } }
+    }
+    #expect(error?.code == .postCommitFailed && error?.underlying is UnknownTimeFormat)
+    #expect(settings.current.value == 4)
+  }
+
+  /// Promises: K-6
+  @Test("threads commit at once: every event is told, once, in the order of the commits") func threads()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let settings = SharedSettings<Watched>(in: folder.home())
+    let changes = settings.changes
+    let hooks = Watched.Hooks(post: { old, new, settings in
+      if old.value != new.value && new.value % 3 == 0 { try settings.commit { $0.doubled += 1 } }
+    })
+    try await Watched.$hooks.withValue(hooks) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<6 {
+          group.addTask { for _ in 0..<20 { try settings.commit { $0.value += 1 } } }
+        }
+        try await group.waitForAll()
+      }
+    }
+    let doubled = settings.current.doubled
+    let told = await SharedSettings<Watched>.take(120 + doubled, of: changes)
+    #expect(settings.current.value == 120)
+    #expect(zip(told, told.dropFirst()).allSatisfy { $0.new == $1.old })
+    #expect(told.first?.old == Watched() && told.last?.new == settings.current)
+    #expect(told.allSatisfy { $0.changedKeys.count == 1 && $0.origin == .thisProcess })
+  }
+}

@@ -1,0 +1,165 @@
+import BothySettings
+import BothyStore
+import Foundation
+import Testing
+
+@Suite("Settings of an older version") struct SettingsMigrationTests {
+  private static let first = Fields.Declaration(
+    version: 1,
+    fields: [
+      .field("language", String.self, default: "en"), .field("timeFormat", String.self, default: "12"),
+      .field("legacy", Bool.self, default: true),
+    ])
+
+  /// A home on whose file version 1 stored a language and a time format.
+  private func stored() throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try Fields.$declared.withValue(Self.first) {
+      let settings = SharedSettings<Fields>(in: folder.home())
+      try settings.commit {
+        $0["language"] = "de"
+        $0["timeFormat"] = "24"
+      }
+      try settings.home.close()
+    }
+    return folder
+  }
+
+  private func load(_ declaration: Fields.Declaration, _ folder: TemporaryFolder) throws -> [String:
+    FieldValue]
+  {
+    try Fields.$declared.withValue(declaration) {
+      let settings = SharedSettings<Fields>(in: folder.home())
+      defer { try? settings.home.close() }
+      let value = try settings.load()
+      return Dictionary(uniqueKeysWithValues: zip(Fields.fields.map(\.name), value.contents))
+    }
+  }
+
+  /// Promises: K-10
+  @Test("steps add, rename, remove and convert, in the order of their versions, whatever was skipped")
+  func steps() throws {
+    let folder = try stored()
+    var third = Fields.Declaration(
+      version: 3,
+      steps: [
+        SettingsStep(to: 3, .rename(from: "locale", to: "languageLocale")),
+        SettingsStep(to: 2, .rename(from: "language", to: "locale")),
+        SettingsStep(to: 2, .convert(field: "timeFormat") { .int($0 == "24" ? 24 : 12) }),
+        SettingsStep(to: 3, .remove(field: "legacy")),
+        SettingsStep(to: 3, .add(field: "greeting") { $0["languageLocale"] == "de" ? "Hallo" : "Hello" }),
+      ],
+      fields: [
+        .field("languageLocale", String.self, default: "en"), .field("timeFormat", Int.self, default: 12),
+        .field("greeting", String.self, default: "Hello"), .field("volume", Double.self, default: 0.5),
+      ])
+    let expected: [String: FieldValue] = [
+      "languageLocale": "de", "timeFormat": 24, "greeting": "Hallo", "volume": 0.5,
+    ]
+    #expect(try load(third, folder) == expected)
+    // Once: a step that would fail now is not asked again.
+    third.steps = [SettingsStep(to: 3, .remove(field: "nothing"))]
+    #expect(try load(third, folder) == expected)
+  }
+
+  /// Promises: K-10
+  @Test("a new property with a default needs no version, and one that is gone is kept for who knows it")
+  func additive() throws {
+    let folder = try stored()
+    var wider = Self.first
+    wider.fields.append(.field("volume", Int.self, default: 3))
+    #expect(try load(wider, folder)["volume"] == 3)
+    var narrower = Self.first
+    narrower.fields.removeLast()
+    try Fields.$declared.withValue(narrower) {
+      let settings = SharedSettings<Fields>(in: folder.home())
+      #expect(try settings.commit { $0["language"] = "fr" }["language"] == "fr")
+      try settings.home.close()
+    }
+    #expect(try load(wider, folder) == ["language": "fr", "timeFormat": "24", "legacy": true, "volume": 3])
+  }
+
+  /// Promises: K-10
+  @Test("a failing step leaves what is stored, says which, and gives the defaults meanwhile") func failing()
+    throws
+  {
+    let folder = try stored()
+    for (step, reason) in [
+      (
+        SettingsStep.Change.convert(field: "timeFormat") { _ in throw UnknownTimeFormat() },
+        "UnknownTimeFormat"
+      ),
+      (.convert(field: "timeFormat") { _ in .bool(true) }, "whole number"),
+      (.rename(from: "nothing", to: "timeFormat"), "nothing"),
+      (.rename(from: "language", to: "legacy"), "legacy"),
+      (.add(field: "stray") { _ in 1 }, "stray"),
+    ] {
+      let second = Fields.Declaration(
+        version: 2, steps: [SettingsStep(to: 2, .remove(field: "legacy")), SettingsStep(to: 2, step)],
+        fields: [.field("language", String.self, default: "en"), .field("timeFormat", Int.self, default: 12)])
+      let legacyStays = reason == "legacy"
+      try Fields.$declared.withValue(second) {
+        var declaration = second
+        if legacyStays { declaration.steps.removeFirst() }
+        try Fields.$declared.withValue(declaration) {
+          let settings = SharedSettings<Fields>(in: folder.home())
+          #expect(settings.current["language"] == "en")
+          let problem = settings.problem as? SettingsError
+          #expect(problem?.code == .migrationFailed)
+          #expect(problem?.description.contains(reason) == true, "\(String(describing: problem))")
+          #expect(throws: SettingsError.self) { try settings.commit { $0["language"] = "fr" } }
+          try settings.home.close()
+        }
+      }
+      #expect(try load(Self.first, folder) == ["language": "de", "timeFormat": "24", "legacy": true])
+    }
+  }
+
+  /// Promises: K-10
+  @Test("another kind without a step is an error") func otherKind() throws {
+    let folder = try stored()
+    var second = Self.first
+    second.fields[1] = .field("timeFormat", Int.self, default: 12)
+    let error = #expect(throws: SettingsError.self) { try load(second, folder) }
+    #expect(error?.code == .schemaMismatch && error?.description.contains("Locale.timeFormat") == true)
+    #expect(try load(Self.first, folder)["timeFormat"] == "24")
+  }
+
+  /// Promises: E-32, K-10
+  @Test("an older app refuses a newer group, writes nothing, and is told of it while it runs") func newer()
+    async throws
+  {
+    let folder = try stored()
+    let second = Fields.Declaration(version: 2, fields: Self.first.fields)
+    try await Fields.$declared.withValue(Self.first) {
+      let old = SharedSettings<Fields>(in: folder.home())
+      #expect(old.current["language"] == "de")
+      try Fields.$declared.withValue(second) {
+        let new = SharedSettings<Fields>(in: folder.home())
+        try new.commit { $0["language"] = "fr" }
+        try new.home.close()
+      }
+      let error = #expect(throws: SettingsError.self) { try old.commit { $0["language"] = "it" } }
+      #expect(error?.code == .newerSchema)
+      #expect(old.current["language"] == "de")
+      while old.problem == nil { await Task.yield() }
+      #expect((old.problem as? SettingsError)?.code == .newerSchema)
+      let fresh = SharedSettings<Fields>(in: folder.home())
+      #expect(fresh.current["language"] == "en")
+      #expect((fresh.problem as? SettingsError)?.code == .newerSchema)
+    }
+    #expect(try load(second, folder)["language"] == "fr")
+  }
+
+  /// Promises: K-10
+  @Test("groups of one file have versions of their own") func independent() throws {
+    let folder = try stored()
+    let home = folder.home()
+    let watched = SharedSettings<Watched>(in: home)
+    try watched.commit { $0.value = 1 }
+    try home.close()
+    let second = Fields.Declaration(version: 2, fields: Self.first.fields)
+    #expect(try load(second, folder)["language"] == "de")
+    #expect(try SharedSettings<Watched>(in: folder.home()).load().value == 1)
+  }
+}

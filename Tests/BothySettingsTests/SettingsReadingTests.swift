@@ -1,0 +1,120 @@
+import BothySettings
+import BothyStore
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+/// Tells readers that the writer is done.
+private final class End: Sendable {
+  let isOver = Atomic(false)
+}
+
+@Suite("Reading settings") struct SettingsReadingTests {
+  /// Promises: K-2, E-30, B-37
+  @Test("the first reads, many at once in several homes, make one row") func firstAccess() async throws {
+    let folder = try TemporaryFolder()
+    let settings = (0..<4).map { _ in SharedSettings<LocaleSettings>(in: folder.home()) }
+    await withTaskGroup(of: Void.self) { group in
+      for index in 0..<32 {
+        group.addTask { #expect(settings[index % 4].current == LocaleSettings()) }
+      }
+    }
+    for settings in settings { #expect(settings.problem == nil) }
+    let rows = try await folder.home().store().read { transaction in
+      try String.fetchAll(transaction.database, sql: "SELECT name || ' ' || generation FROM bothy_settings")
+    }
+    #expect(rows == ["Locale 1"])
+  }
+
+  /// Promises: K-11
+  @Test("after the first load a read needs no file") func withoutFile() throws {
+    let folder = try TemporaryFolder()
+    let home = folder.home()
+    let settings = SharedSettings<LocaleSettings>(in: home)
+    try settings.commit { $0.languageLocale = "de" }
+    try home.close()
+    try FileManager.default.removeItem(atPath: folder.path)
+    for _ in 0..<1000 { #expect(settings.current.languageLocale == "de") }
+  }
+
+  /// Promises: B-46, K-11
+  @Test("eight readers during ten thousand commits never see half of one") func neverHalf() async throws {
+    let settings = SharedSettings<Watched>(in: .inMemory())
+    let end = End()
+    _ = settings.current
+    let torn = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          var (torn, last) = (0, 0)
+          while !end.isOver.load(ordering: .relaxed) {
+            let value = settings.current
+            if value.doubled != value.value * 2 || value.value < last { torn += 1 }
+            last = value.value
+            if last % 64 == 0 { await Task.yield() }
+          }
+          return torn
+        }
+      }
+      group.addTask {
+        for number in 1...10_000 {
+          try settings.commit {
+            $0.value = number
+            $0.doubled = number * 2
+          }
+        }
+        end.isOver.store(true, ordering: .relaxed)
+        return 0
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(torn == 0)
+    #expect(settings.current.value == 10_000)
+  }
+
+  /// Promises: K-9, B-39
+  @Test("another home on the file hears of a commit, once, and its own come back to nobody") func otherHomes()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let (a, b) = (
+      SharedSettings<LocaleSettings>(in: folder.home()), SharedSettings<LocaleSettings>(in: folder.home())
+    )
+    let (fromA, fromB) = (a.changes, b.changes)
+    try a.commit { $0.visits = 1 }
+    let first = await SharedSettings<LocaleSettings>.take(1, of: fromB)
+    #expect(first.first?.new.visits == 1 && first.first?.changedKeys == ["visits"])
+    #expect(b.current.visits == 1)
+    try b.commit { $0.languageLocale = "de" }
+    let both = await SharedSettings<LocaleSettings>.take(2, of: fromA)
+    #expect(both.map(\.changedKeys) == [["visits"], ["languageLocale"]])
+    #expect(a.current == b.current)
+  }
+
+  /// Promises: K-7
+  @Test("a group lives in the file of a store, beside its records") func besideRecords() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/app.bothy"
+    let store = try Store(at: path, schema: Schema(types: [TypeSchema("Note", fields: [], synced: false)]))
+    try store.write { try $0.insert(Record("Note", id: "1")) }
+    try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit { $0.visits = 3 }
+    try store.close()
+    let again = SharedSettings<LocaleSettings>(in: SettingsHome(at: path))
+    #expect(again.current.visits == 3 && again.problem == nil)
+    #expect(try again.home.store().record(RecordID(type: "Note", id: "1")) != nil)
+  }
+
+  /// Promises: K-6
+  @Test("two types of one name in one home are told apart by an error") func nameTaken() throws {
+    let home = SettingsHome.inMemory()
+    let declaration = Fields.Declaration(fields: [.field("a", String.self, default: "x")])
+    try Fields.$declared.withValue(declaration) {
+      let locale = SharedSettings<LocaleSettings>(in: home), other = SharedSettings<Fields>(in: home)
+      #expect(locale.problem == nil)
+      #expect((other.problem as? SettingsError)?.code == .nameTaken)
+      #expect(other.current["a"] == "x")
+      #expect(throws: SettingsError.self) { try other.commit { $0["a"] = "y" } }
+      try locale.commit { $0.visits = 1 }
+    }
+  }
+}

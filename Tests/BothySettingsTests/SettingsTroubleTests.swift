@@ -1,0 +1,75 @@
+import BothySettings
+import BothyStore
+import Foundation
+import GRDB
+import Testing
+
+@Suite("Settings that can't be used") struct SettingsTroubleTests {
+  /// Promises: E-31
+  @Test("a file that can't be read gives the defaults and an error, and stays as it is") func unreadable()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/settings.bothy"
+    let rubbish = Data("This is no database, and somebody may want it back.".utf8)
+    try rubbish.write(to: URL(fileURLWithPath: path))
+    let settings = SharedSettings<LocaleSettings>(in: folder.home())
+    #expect(settings.current == LocaleSettings())
+    #expect((settings.problem as? StoreError)?.code == .notADatabase)
+    #expect(throws: StoreError.self) { try settings.commit { $0.visits = 1 } }
+    #expect(settings.current == LocaleSettings())
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == rubbish)
+    // As soon as it can be used, it is.
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try settings.commit { $0.visits = 1 }.visits == 1)
+    #expect(settings.current.visits == 1 && settings.problem == nil)
+  }
+
+  /// Promises: E-31
+  @Test("a row that can't be read gives the defaults and an error, and stays as it is") func brokenRow()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let home = folder.home()
+    try SharedSettings<LocaleSettings>(in: home).commit { $0.visits = 9 }
+    try home.store().write { try $0.database.execute(sql: "UPDATE bothy_settings SET content = '{'") }
+    try home.close()
+    let settings = SharedSettings<LocaleSettings>(in: folder.home())
+    #expect(settings.current == LocaleSettings())
+    #expect((settings.problem as? SettingsError)?.code == .unreadable)
+    let error = #expect(throws: SettingsError.self) { try settings.commit { $0.visits = 1 } }
+    #expect(error?.description.contains("Locale can't be read") == true)
+    let content = try settings.home.store().read {
+      try String.fetchOne($0.database, sql: "SELECT content FROM bothy_settings")
+    }
+    #expect(content == "{")
+  }
+
+  /// Promises: K-8
+  @Test("a shared folder that is missing or locked is an error that says what to do") func container() throws
+  {
+    let folder = try TemporaryFolder()
+    #expect(try SharedContainer(folder: folder.path).path(of: "a") == folder.path + "/a")
+    let missing = #expect(throws: SettingsError.self) { try SharedContainer(folder: folder.path + "/none") }
+    #expect(missing?.code == .noContainer && missing?.description.contains("/none") == true)
+    let odd = #expect(throws: SettingsError.self) { try SharedContainer(appGroup: "../outside") }
+    #expect(odd?.code == .noContainer)
+    let settings = SharedSettings<LocaleSettings>(in: SettingsHome(appGroup: "no/group"))
+    #expect(settings.current == LocaleSettings())
+    #expect((settings.problem as? SettingsError)?.code == .noContainer)
+    let error = #expect(throws: SettingsError.self) { try settings.commit { $0.visits = 1 } }
+    #expect(error?.code == .noContainer)
+  }
+
+  @Test("a number that has no form in the file is refused") func infinity() throws {
+    let declaration = Fields.Declaration(fields: [.field("ratio", Double.self, default: 1)])
+    try Fields.$declared.withValue(declaration) { () throws in
+      let settings = SharedSettings<Fields>(in: .inMemory())
+      let error = #expect(throws: SettingsError.self) {
+        try settings.commit { $0["ratio"] = .double(.infinity) }
+      }
+      #expect(error?.code == .invalidValue)
+      #expect(try settings.commit { $0["ratio"] = .double(-0.5) }["ratio"] == .double(-0.5))
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import BothySettings
+import BothyStore
+import Foundation
+import Testing
+
+@Suite("Settings by name, for tools") struct StoredSettingsTests {
+  /// Promises: K-9, E-32
+  @Test("what a tool sets is checked by kind, written once, and told to the app") func set() async throws {
+    let folder = try TemporaryFolder()
+    let settings = SharedSettings<LocaleSettings>(in: folder.home())
+    let changes = settings.changes
+    let stored = StoredSettings(in: try folder.home().store())
+    #expect(try stored.groups().map(\.name) == ["Locale"])
+    let (old, new) = try stored.set("Locale", "visits") { _ in .int(4) }
+    #expect(
+      old.values["visits"] == 0 && new.values["visits"] == 4 && new.changedKeys(since: old) == ["visits"])
+    let told = await SharedSettings<LocaleSettings>.take(1, of: changes)
+    #expect(told.first?.new.visits == 4 && settings.current.visits == 4)
+    let same = try stored.set("Locale", "visits") { _ in .int(4) }
+    #expect(same.old == same.new && same.new.generation == new.generation)
+    #expect(try stored.set("Locale", "visits") { _ in nil }.new.values["visits"] == 0)
+    let code = { (body: () throws -> Void) -> SettingsError.Code? in
+      do { try body() } catch { return (error as? SettingsError)?.code }
+      return nil
+    }
+    #expect(code { _ = try stored.set("Locale", "visits") { _ in "four" } } == .invalidValue)
+    #expect(code { _ = try stored.set("Locale", "nothing") { _ in 1 } } == .unknownKey)
+    #expect(code { _ = try stored.set("Nothing", "visits") { _ in 1 } } == .unknownGroup)
+    #expect(code { _ = try stored.group("Nothing") } == .unknownGroup)
+  }
+
+  @Test("a group can be followed by name") func follow() async throws {
+    let folder = try TemporaryFolder()
+    let settings = SharedSettings<LocaleSettings>(in: folder.home())
+    _ = settings.current
+    var values = try StoredSettings(in: folder.home().store()).values(of: "Locale").makeAsyncIterator()
+    #expect(try await values.next()??.values["visits"] == 0)
+    try settings.commit { $0.visits = 2 }
+    #expect(try await values.next()??.values["visits"] == 2)
+  }
+}

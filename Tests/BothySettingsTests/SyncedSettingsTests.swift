@@ -1,0 +1,48 @@
+import BothySettings
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Settings that are synced") struct SyncedSettingsTests {
+  private static let schema = Schema(types: [LocaleSettings.recordType])
+
+  private func settings(of device: SimulatedDevice) -> SharedSettings<LocaleSettings> {
+    SharedSettings(in: SettingsHome(device.store.store))
+  }
+
+  @Test("a group whose type the store has goes from one device to the other") func synced() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.addDevice(schema: Self.schema), b = try world.addDevice(schema: Self.schema)
+    let (here, there) = (settings(of: a), settings(of: b))
+    #expect(here.current == LocaleSettings() && there.current == LocaleSettings())
+    // Defaults are nothing to send.
+    #expect(try a.store.pendingCounts().total == 0)
+    try here.commit { $0.languageLocale = "ar" }
+    #expect(try a.store.pendingCounts().total == 1)
+    _ = await a.store.sync()
+    let changes = there.changes
+    _ = await b.store.sync()
+    let told = await SharedSettings<LocaleSettings>.take(1, of: changes)
+    #expect(told.first?.origin == .record && told.first?.changedKeys == ["languageLocale"])
+    #expect(there.current.languageLocale == "ar")
+    #expect(throws: UnknownTimeFormat.self) { try there.commit { $0.timeFormat = "13" } }
+    try there.commit { $0.timeFormat = "24" }
+    try here.commit { $0.visits += 1 }
+    _ = await b.store.sync()
+    _ = await a.store.sync()
+    _ = await b.store.sync()
+    #expect(try here.load() == there.load())
+    #expect(here.current.timeFormat == "24")
+  }
+
+  @Test("a store's type that lacks a setting is an error that says what to do") func mismatch() throws {
+    let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
+    let settings = SharedSettings<LocaleSettings>(
+      in: SettingsHome(try Store(inMemory: Schema(types: [type]))))
+    #expect(settings.current == LocaleSettings())
+    #expect((settings.problem as? SettingsError)?.code == .schemaMismatch)
+    #expect(settings.problem.map { "\($0)" }?.contains("recordType") == true)
+  }
+}

@@ -1,0 +1,122 @@
+import BothySettings
+import BothyStore
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The driver's commands.
+struct Driver {
+  let home: SettingsHome
+  let settings: SharedSettings<LocaleSettings>
+
+  init(path: String) {
+    home = SettingsHome(at: path)
+    settings = SharedSettings(in: home)
+  }
+
+  func first(count: Int) async throws {
+    let found = await withTaskGroup(of: LocaleSettings.self) { group in
+      for _ in 0..<count { group.addTask { settings.current } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    if let problem = settings.problem { throw problem }
+    say(["equal": .bool(found.allSatisfy { $0 == LocaleSettings() }), "count": .int(Int64(found.count))])
+  }
+
+  func get(version: Int) throws {
+    var members: [String: JSONValue] = [:]
+    if version == 2 {
+      let settings = SharedSettings<LocaleSettings2>(in: home)
+      members = json(settings.current)
+      members["problem"] = settings.problem.map { .string(String(reflecting: $0)) } ?? .null
+    } else {
+      members = json(settings.current)
+      members["problem"] = settings.problem.map { .string(String(reflecting: $0)) } ?? .null
+    }
+    say(members)
+  }
+
+  func set(_ key: String, _ value: String) throws {
+    try settings.commit { settings in
+      switch key {
+      case "languageLocale": settings.languageLocale = value
+      case "timeFormat": settings.timeFormat = value
+      case "left": settings.left = Int(value) ?? 0
+      default: throw Failure("no such key")
+      }
+    }
+    say(["at": now])
+  }
+
+  func nested() throws {
+    try settings.commit { settings in
+      settings.left += 1
+      try self.settings.commit { $0.right += 1 }
+    }
+  }
+
+  func pairs(count: Int) throws {
+    for _ in 0..<count {
+      let new = try settings.commit { settings in
+        settings.left += 1
+        settings.right = settings.left
+      }
+      say(["pair": .int(Int64(new.left))])
+    }
+  }
+
+  /// Pairs are written by others meanwhile.
+  func read(seconds: Double) async throws {
+    _ = settings.current
+    let end = Date().addingTimeInterval(seconds)
+    let (reads, torn) = await withTaskGroup(of: (Int, Int).self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          var (reads, torn) = (0, 0)
+          while Date() < end {
+            for _ in 0..<1000 {
+              let value = settings.current
+              if value.left != value.right { torn += 1 }
+            }
+            reads += 1000
+          }
+          return (reads, torn)
+        }
+      }
+      return await group.reduce(into: (0, 0)) { $0 = ($0.0 + $1.0, $0.1 + $1.1) }
+    }
+    say(["reads": .int(Int64(reads)), "torn": .int(Int64(torn)), "seen": .int(Int64(settings.current.left))])
+  }
+
+  func watch() async {
+    let changes = settings.changes
+    // The end of standard input ends the process.
+    Thread.detachNewThread {
+      while let line = readLine() {
+        if line == "quit" { break }
+        do { try settings.commit { $0.left += 1 } } catch { say(["error": .string("\(error)")]) }
+      }
+      exit(0)
+    }
+    say(["ready": .bool(true)])
+    for await change in changes {
+      say([
+        "at": now, "origin": .string(change.origin.rawValue), "old": .object(json(change.old)),
+        "new": .object(json(change.new)), "keys": .array(change.changedKeys.sorted().map { .string($0) }),
+      ])
+    }
+  }
+}
+
+/// The settings by name.
+func json(_ group: some SettingsGroup) -> [String: JSONValue] {
+  var members: [String: JSONValue] = [:]
+  for child in Mirror(reflecting: group).children {
+    switch (child.label, child.value) {
+    case (let name?, let text as String): members[name] = .string(text)
+    case (let name?, let number as Int): members[name] = .int(Int64(number))
+    default: continue
+    }
+  }
+  return members
+}
