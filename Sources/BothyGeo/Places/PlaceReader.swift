@@ -15,6 +15,8 @@ struct PlaceReader {
     let category: PlaceCategory
     let isNamed: Bool
     let box: GeoBox
+    /// The id of the feature's key.
+    let id: String
   }
 
   /// The features whose box has a position in common with a box, each once.
@@ -24,7 +26,8 @@ struct PlaceReader {
     for part in Self.parts(box) {
       let statement = try PreparedStatement(
         """
-        SELECT feature.id, version, layer, category, named, feature.west, feature.south, feature.east, feature.north
+        SELECT feature.id, version, layer, category, named, feature.west, feature.south, feature.east, feature.north,
+          feature.key
         FROM area CROSS JOIN feature ON feature.id = area.id >> 1
         WHERE area.west <= ? AND area.east >= ? AND area.south <= ? AND area.north >= ?
         """, in: database)
@@ -61,7 +64,7 @@ struct PlaceReader {
       isNamed: statement.int(at: 4) != 0,
       box: GeoBox(
         west: statement.double(at: 5), south: statement.double(at: 6), east: statement.double(at: 7),
-        north: statement.double(at: 8)))
+        north: statement.double(at: 8)), id: statement.text(at: 9) ?? "")
   }
 
   func feature(_ version: Int64) throws -> MapFeature {
@@ -108,20 +111,72 @@ struct PlaceReader {
   func places(
     within radius: Double, of center: Coordinate, _ filter: PlaceFilter
   ) throws -> [NearbyPlace] {
+    let near = try candidates(in: GeoBox(around: center, radius: radius))
+    let admitted = near.filter { filter.admits($0.layer, $0.category, isNamed: $0.isNamed) }
     var found: [NearbyPlace] = []
-    var seen: Set<Int64> = []
-    var buildings: Set<Int64> = []
-    for candidate in try candidates(in: GeoBox(around: center, radius: radius)) {
-      if candidate.layer == .entranceList, filter.layers.contains(.poi),
-        let building = try feature(candidate.version).building
-      {
-        buildings.insert(building)
-      }
-      guard filter.admits(candidate.layer, candidate.category, isNamed: candidate.isNamed) else { continue }
-      seen.insert(candidate.number)
+    for candidate in admitted {
       let place = try measured(feature(candidate.version), from: center)
       if place.distance <= radius { found.append(place) }
     }
+    return try found
+      + places(of: buildings(near, filter), besides: admitted, within: radius, of: center, filter)
+  }
+
+  /// The nearest of what is within so many metres, in order, at most so many: boxes tell which features are too far to
+  /// be worth reading.
+  func nearest(
+    _ count: Int, within radius: Double, of center: Coordinate, _ filter: PlaceFilter
+  ) throws -> [NearbyPlace] {
+    let near = try candidates(in: GeoBox(around: center, radius: radius))
+    let buildings = try buildings(near, filter)
+    let admitted = near.filter { filter.admits($0.layer, $0.category, isNamed: $0.isNamed) }
+    var found = try places(of: buildings, besides: admitted, within: radius, of: center, filter)
+    found.sort(by: NearbyPlace.precedes)
+    let ordered = admitted.map { (least: least($0, from: center, buildings, radius), candidate: $0) }
+      .sorted { $0.least < $1.least }
+    for (least, candidate) in ordered {
+      if least > radius || found.count >= count && least > found[count - 1].distance { break }
+      let place = try measured(feature(candidate.version), from: center)
+      guard place.distance <= radius else { continue }
+      let index = found.firstIndex { NearbyPlace.precedes(place, $0) } ?? found.endIndex
+      found.insert(place, at: index)
+    }
+    return Array(found.prefix(count))
+  }
+
+  /// A distance that a feature is not nearer than, a hair less against rounding. The entrances of a building may be
+  /// anywhere, and far away the distance to a box is not exact: nothing is known then.
+  private func least(
+    _ candidate: Candidate, from center: Coordinate, _ buildings: Set<Int64>, _ radius: Double
+  ) -> Double {
+    if !buildings.isEmpty, candidate.layer == .poi, Int64(candidate.id).map(buildings.contains) ?? true {
+      return 0
+    }
+    let box = candidate.box
+    if box.west == box.east, box.south == box.north {
+      return center.distance(to: Coordinate(latitude: box.south, longitude: box.west)) * (1 - 1e-9)
+    }
+    return radius < 50_000 ? box.distance(to: center) * 0.999 : 0
+  }
+
+  /// The buildings that have a list of entrances among the candidates.
+  private func buildings(_ near: [Candidate], _ filter: PlaceFilter) throws -> Set<Int64> {
+    guard filter.layers.contains(.poi) else { return [] }
+    var buildings: Set<Int64> = []
+    for candidate in near where candidate.layer == .entranceList {
+      if let building = try feature(candidate.version).building { buildings.insert(building) }
+    }
+    return buildings
+  }
+
+  /// The buildings, less those that are known, within so many metres.
+  private func places(
+    of buildings: Set<Int64>, besides known: [Candidate], within radius: Double, of center: Coordinate,
+    _ filter: PlaceFilter
+  ) throws -> [NearbyPlace] {
+    if buildings.isEmpty { return [] }
+    let seen = Set(known.map(\.number))
+    var found: [NearbyPlace] = []
     for building in buildings {
       for (number, feature) in try rows(of: FeatureKey(.poi, String(building)))
       where !seen.contains(number) && filter.admits(feature) {

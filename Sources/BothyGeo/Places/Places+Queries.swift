@@ -38,10 +38,8 @@ extension Places {
       let reader = PlaceReader(database)
       var radius = 50.0
       while true {
-        let found = try reader.places(within: radius, of: center, filter)
-        if found.count >= count || radius > Geodesy.earthRadius * .pi {
-          return Array(found.sorted(by: NearbyPlace.precedes).prefix(count))
-        }
+        let found = try reader.nearest(count, within: radius, of: center, filter)
+        if found.count >= count || radius > Geodesy.earthRadius * .pi { return found }
         // As wide as it takes when places are spread evenly, and a little more.
         let guess = (Double(count) / Double(max(found.count, 1))).squareRoot() * 1.3
         radius *= min(max(guess, 1.5), 4)
