@@ -70,7 +70,8 @@ public struct InProcessRemote: RemoteStorage {
 
   func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
     do { return try await body() } catch let error as AuthorityError {
-      throw RemoteError(.rejected, error.message, status: 400, code: error.code.rawValue)
+      let status = error.code == .tooManyOperations ? 413 : 400
+      throw RemoteError(.rejected, error.message, status: status, code: error.code.rawValue)
     } catch let error as BlobProblem {
       throw RemoteError(
         error.code == .notFound ? .notFound : .rejected, error.message, code: error.code.rawValue)

@@ -197,6 +197,47 @@ struct FailureStories {
     #expect(try await pair.world.snapshot().server.count == 3)
   }
 
+  /// Promises: H-41
+  @Test(
+    "H-41: what is too large for the server is sent in halves; a group that is too large alone is refused whole"
+  )
+  func tooLarge() async throws {
+    let pair = try Pair(rules: AuthorityRules(operationLimit: 3))
+    for number in 1...9 { try pair.a.insert("T\(number)", "single") }
+    try await pair.a.store.write(.together) { transaction in
+      for number in 1...4 { try transaction.insert(Note(id: "G\(number)", "together")) }
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil)
+    #expect(report.pushed == 9)
+    #expect(report.failures.map(\.record.id).sorted() == ["G1", "G2", "G3", "G4"])
+    #expect(Set(report.failures.map(\.code)) == ["tooLarge"])
+    #expect(try await pair.world.serverRecords().count == 9)
+    #expect(try pair.a.store.inbox().count == 4)
+    // One goes: what is left fits, and lands whole.
+    try pair.a.remove("G4")
+    #expect(await pair.a.store.sync().failures.isEmpty)
+    #expect(try await pair.world.serverRecords().count == 12)
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: H-41
+  @Test("H-41: the answers of halves that were taken are not lost when a later one is cut")
+  func cutBetweenHalves() async throws {
+    let pair = try Pair(rules: AuthorityRules(operationLimit: 2))
+    await pair.a.store.sync()
+    for number in 1...8 { try pair.a.insert("T\(number)", "single") }
+    pair.a.remote.setScript(forExchange: { request in
+      request.operations.count == 2 && request.operations.contains { $0.record.id == "T5" }
+        ? .lostAnswer : .none
+    })
+    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    pair.a.remote.setScript { .none }
+    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(try await pair.world.serverRecords().count == 8)
+    #expect(try await pair.isEven())
+  }
+
   /// Promises: H-38, C-2
   @Test("H-38: what is not to be discarded stays in doubt when the server fails on it, and is made once")
   func mixedServerError() async throws {
