@@ -24,22 +24,28 @@ struct PlacesRun {
     let other = try Spatial(folder + "/spatial.sqlite")
     try other.load(country)
     var times: [[Double]] = [[], [], []]
-    var ratios: [Double] = []
-    for question in country.questions(options.questions) {
+    // Bothy's time divided by that of the one and the other way.
+    var ratios: [[Double]] = [[], []]
+    for (place, question) in country.questions(options.questions).enumerated() {
       var ours: [Int64] = []
       let mine = try seconds {
         ours = try places.nearest(Self.wanted, to: question).compactMap { $0.feature.ids.first }
       }
       guard ours.count == Self.wanted else { throw BenchmarkError("\(ours.count) places were found") }
       var theirs: [Int64] = []
-      let knn = try seconds { _ = try other.nearest(Self.wanted, question) }
       let box = try seconds { theirs = try other.nearestByBox(Self.wanted, question) }
-      // Their formula for the earth differs a little, so the last ones may; not the first.
+      // Their earth differs a little from ours, so the last ones may; not the first.
       guard ours.first == theirs.first else {
         throw BenchmarkError("\(question): \(ours.prefix(3)) here, \(theirs.prefix(3)) there")
       }
-      for (place, time) in [mine, knn, box].enumerated() { times[place].append(time * 1000) }
-      ratios.append(mine / min(knn, box))
+      times[0].append(mine * 1000)
+      times[2].append(box * 1000)
+      ratios[1].append(mine / box)
+      // So slow that some questions are enough.
+      guard place % 20 == 0 else { continue }
+      let knn = try seconds { _ = try other.nearest(Self.wanted, question) }
+      times[1].append(knn * 1000)
+      ratios[0].append(mine / knn)
     }
     for (name, time) in zip(["Bothy", "\(other.name), KNN", "\(other.name), R-tree and sort"], times) {
       print("\(Self.wanted) nearest of \(country.count), \(name): p50 \((time.median ?? 0).short) ms")
@@ -51,7 +57,7 @@ struct PlacesRun {
         limit: 0.5, unit: "ms"),
       Bar(
         claim: "\(Self.wanted) nearest: Bothy / SpatiaLite's faster way, median of pairs",
-        measured: ratios.median ?? 0, limit: 1),
+        measured: ratios.compactMap(\.median).max() ?? 0, limit: 1),
     ]
   }
 
