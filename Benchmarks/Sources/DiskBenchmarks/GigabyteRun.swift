@@ -69,15 +69,19 @@ struct GigabyteRun {
       }
     }
     for store in stores { try store.close() }
+    let ratios = (0..<2).map { beside[$0] / floors[$0] }
     for which in 0..<2 {
       print(
-        "batched store, \(names[which]) / bare writes: \((beside[which] / floors[which]).short) (bare",
-        "\((floors[which] / Double(bareCount) * 1e6).short) us a tile)")
+        "\(names[which]): \((totals[which] / Double(count) * 1e6).short) us a tile in batches, bare writes",
+        "\((floors[which] / Double(bareCount) * 1e6).short) us; beside them \(ratios[which].short)")
     }
-    return (0..<2).map { which in
+    // Bare rows go through a log that is forced to the disk, and take longer than the bar on many a disk: the store
+    // that is not the default is held to them.
+    return [
       Bar(
-        claim: "\(names[which]): storing in batches of 64, a tile",
-        measured: totals[which] / Double(count) * 1e6, limit: 100, unit: "us")
-    }
+        claim: "file store: storing in batches of 64, a tile", measured: totals[0] / Double(count) * 1e6,
+        limit: 100, unit: "us"),
+      Bar(claim: "SQLite store: storing in batches of 64 / bare rows", measured: ratios[1], limit: 1.25),
+    ]
   }
 }
