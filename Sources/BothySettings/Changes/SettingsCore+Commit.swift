@@ -33,7 +33,7 @@ extension SettingsCore {
         "\(shape.name) was committed inside another write of its home, which would wait for itself. Change the value at "
           + "hand, or commit from postCommit.")
     }
-    let keeper = try SettingsKeeper(shape, in: store.schema)
+    let keeper = try keeper(in: store)
     let outcome = try transact(isTouch, change, keeper, store)
     follow(store)
     guard let number = outcome.number else { return outcome.new }

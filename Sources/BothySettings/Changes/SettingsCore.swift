@@ -29,7 +29,9 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   }
 
   let home: SettingsHome
-  let shape = GroupShape(Group.self)
+  let shape: GroupShape
+  /// The keeper for the store that was used last.
+  private let keeper = Mutex<(store: Store, keeper: SettingsKeeper)?>(nil)
   private let snapshot = Mutex<Snapshot?>(nil)
   private let telling: Mutex<Telling>
   private let watch = Mutex<Watch?>(nil)
@@ -38,7 +40,18 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
   init(_ home: SettingsHome) {
     self.home = home
-    telling = Mutex(Telling(chain: ChangeChain(GroupShape(Group.self))))
+    shape = GroupShape(Group.self)
+    telling = Mutex(Telling(chain: ChangeChain(shape)))
+  }
+
+  /// How the group is kept in a store. Throws as `SettingsKeeper.init` does.
+  func keeper(in store: Store) throws -> SettingsKeeper {
+    try keeper.withLock { kept in
+      if let kept, kept.store === store { return kept.keeper }
+      let keeper = try SettingsKeeper(shape, in: store.schema)
+      kept = (store, keeper)
+      return keeper
+    }
   }
 
   // MARK: reading
@@ -64,7 +77,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   func load() throws -> Group {
     try home.register(Group.self)
     let store = try home.store()
-    let keeper = try SettingsKeeper(shape, in: store.schema)
+    let keeper = try keeper(in: store)
     if let transaction = store.runningWrite {
       // What the caller's transaction makes of the group is not durable, so it is not kept.
       return try Group(values: keeper.settle(transaction).values)
@@ -162,8 +175,9 @@ extension SettingsCore: CommitSubscriber {
   /// One or two rows by primary key. What can't be read is told by `problem`; readers keep what they have.
   func refresh(_ transaction: ReadTransaction) {
     isStale.withLock { $0 = false }
+    guard let store = watch.withLock({ $0 })?.store else { return }
     do {
-      let keeper = try SettingsKeeper(shape, in: transaction.catalog.schema)
+      let keeper = try keeper(in: store)
       guard let state = try keeper.read(transaction) else { return }
       see(state, try Group(values: state.values), isInWrite: false)
     } catch {

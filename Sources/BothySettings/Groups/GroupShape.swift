@@ -7,12 +7,20 @@ package struct GroupShape: Sendable {
   /// Each with the default value that the Swift type gives it.
   package let fields: [FieldSchema]
   let steps: [SettingsStep]
+  /// The schema document that is stored beside the values; the row that carries it needs no reading of its own.
+  let document: String
 
   package init(name: String, version: Int, fields: [FieldSchema], steps: [SettingsStep] = []) {
     self.name = name
     self.version = version
     self.fields = fields
     self.steps = steps
+    document = Self.document(name, version, fields)
+  }
+
+  /// The schema document that `Schema(json:)` reads.
+  static func document(_ name: String, _ version: Int, _ fields: [FieldSchema]) -> String {
+    Schema(version: version, types: [TypeSchema(name, fields: fields, synced: false)]).json.canonicalText
   }
 
   init<Group: SettingsGroup>(_ group: Group.Type) {

@@ -30,7 +30,7 @@ package struct SettingsKeeper: Sendable {
 
   /// The group as it is stored; nil if it has to be settled first. One or two rows by primary key.
   package func read(_ transaction: ReadTransaction) throws -> SettingsState? {
-    let row = try SettingsTable.row(shape.name, in: transaction)
+    let row = try SettingsTable.row(shape.name, in: transaction, known: shape)
     if let record {
       let values = try transaction.record(record)
         .map { record in
@@ -50,14 +50,14 @@ package struct SettingsKeeper: Sendable {
   package func settle(_ transaction: WriteTransaction) throws -> SettingsState {
     if let state = try read(transaction) { return state }
     var row: SettingsRow
-    if let stored = try SettingsTable.row(shape.name, in: transaction) {
+    if let stored = try SettingsTable.row(shape.name, in: transaction, known: shape) {
       row = try SettingsUpgrade(shape: shape).run(stored) ?? stored
       row.generation = stored.generation + 1
       row.writer = WriterID.ofThisProcess
     } else {
       row = SettingsRow(shape)
     }
-    try SettingsTable.write(row, in: transaction)
+    try SettingsTable.write(row, shape, in: transaction)
     return SettingsState(row, shape)
   }
 
@@ -67,7 +67,7 @@ package struct SettingsKeeper: Sendable {
     _ values: [FieldValue], over old: SettingsState, in transaction: WriteTransaction
   ) throws -> SettingsState {
     var row =
-      try SettingsTable.row(shape.name, in: transaction)
+      try SettingsTable.row(shape.name, in: transaction, known: shape)
       ?? SettingsRow(
         name: shape.name, version: shape.version, generation: 0, writer: "", fields: [], values: [:])
     row.generation = old.generation + 1
@@ -85,7 +85,7 @@ package struct SettingsKeeper: Sendable {
     } else {
       row.set(values, for: shape)
     }
-    try SettingsTable.write(row, in: transaction)
+    try SettingsTable.write(row, shape, in: transaction)
     return SettingsState(generation: row.generation, writer: row.writer, values: values)
   }
 }

@@ -47,17 +47,22 @@ extension SettingsRow {
     return writer.string
   }
 
-  /// The schema document that `Schema(json:)` reads.
-  var schema: String {
-    Schema(version: version, types: [TypeSchema(name, fields: fields, synced: false)]).json.canonicalText
+  /// The schema document of the row's fields: the shape's own, where they are the same.
+  func document(_ shape: GroupShape?) -> String {
+    if let shape, shape.version == version, shape.fields == fields { return shape.document }
+    return GroupShape.document(name, version, fields)
   }
 
-  /// Throws `SettingsError` `.unreadable` when the texts are not what `content` and `schema` write.
+  /// Throws `SettingsError` `.unreadable` when the texts are not what `content` and `document` write.
   init(
-    name: String, version: Int, generation: Int64, writer: String, schema: String, content: String
+    name: String, version: Int, generation: Int64, writer: String, schema: String, content: String,
+    known shape: GroupShape?
   ) throws(SettingsError) {
     do {
-      let fields = try Schema(json: schema)[name]?.fields ?? []
+      let fields: [FieldSchema] =
+        if let shape, shape.document == schema { shape.fields } else {
+          try Schema(json: schema)[name]?.fields ?? []
+        }
       let members = try JSONValue(parsing: content).objectValue ?? [:]
       var values: [String: FieldValue] = [:]
       for field in fields {

@@ -10,7 +10,11 @@ package enum SettingsTable {
     """
 
   /// The row of a group, nil if there is none. One look-up by primary key.
-  package static func row(_ name: String, in transaction: ReadTransaction) throws -> SettingsRow? {
+  ///
+  /// `shape` spares reading the stored schema where it is the shape's.
+  package static func row(
+    _ name: String, in transaction: ReadTransaction, known shape: GroupShape? = nil
+  ) throws -> SettingsRow? {
     guard try isThere(transaction) else { return nil }
     let select = try PreparedStatement(
       "SELECT version, generation, writer, schema, content FROM bothy_settings WHERE name = ?",
@@ -20,7 +24,8 @@ package enum SettingsTable {
     guard try select.step() else { return nil }
     return try SettingsRow(
       name: name, version: Int(select.int(at: 0)), generation: select.int(at: 1),
-      writer: select.text(at: 2) ?? "", schema: select.text(at: 3) ?? "", content: select.text(at: 4) ?? "")
+      writer: select.text(at: 2) ?? "", schema: select.text(at: 3) ?? "", content: select.text(at: 4) ?? "",
+      known: shape)
   }
 
   /// The names of the stored groups, in order.
@@ -39,7 +44,7 @@ package enum SettingsTable {
   }
 
   /// Writes a row, new or not, and tells observers.
-  static func write(_ row: SettingsRow, in transaction: WriteTransaction) throws {
+  static func write(_ row: SettingsRow, _ shape: GroupShape, in transaction: WriteTransaction) throws {
     if try !isThere(transaction) {
       try transaction.database.execute(sql: creation)
     }
@@ -52,7 +57,7 @@ package enum SettingsTable {
     upsert.bind(Int64(row.version), at: 2)
     upsert.bind(row.generation, at: 3)
     upsert.bind(row.writer, at: 4)
-    upsert.bind(row.schema, at: 5)
+    upsert.bind(row.document(shape), at: 5)
     upsert.bind(row.content, at: 6)
     try upsert.run()
     transaction.touchSettings()
