@@ -32,6 +32,18 @@ public struct GeoError: Error, Sendable {
     public static let damagedPlaces = Code("damagedPlaces")
     /// A definition of a source of tiles that contradicts itself.
     public static let invalidSource = Code("invalidSource")
+    /// An area that can't be loaded: without a name, of no source, of no tiles.
+    public static let invalidRegion = Code("invalidRegion")
+    /// A source whose owner forbids to load in bulk what nobody looks at.
+    public static let bulkForbidden = Code("bulkForbidden")
+    /// There is a region of this name already.
+    public static let regionExists = Code("regionExists")
+    /// There is no such region.
+    public static let unknownRegion = Code("unknownRegion")
+    /// Somebody else, in this process or another, is loading the region.
+    public static let regionBusy = Code("regionBusy")
+    /// Loading stopped before the end; resuming goes on where it was.
+    public static let interrupted = Code("interrupted")
   }
 
   public var code: Code

@@ -10,6 +10,23 @@ extension ResourceCache {
     try await disk?.write { try $0.unpin(keys, by: holder) }
   }
 
+  /// What is on disk of all that the holder wants kept. Costs a look at the row of each; nothing is read of the bytes.
+  public func totals(heldBy holder: String) async throws -> StoreTotals {
+    try await disk?.read { try $0.totals(heldBy: holder) } ?? StoreTotals()
+  }
+
+  /// What is known on disk of each of the resources; nil where nothing is there. Counts as no use and asks nobody else.
+  package func stored(_ keys: [ResourceKey]) async throws -> [EntryMetadata?] {
+    guard let disk else { return keys.map { _ in nil } }
+    return try await disk.read { store in try keys.map { try store.metadata($0) } }
+  }
+
+  /// Milliseconds since 1970, by the clock that everything here goes by.
+  package var now: Int64 { clock.wall() }
+
+  /// Waits on the clock that everything here goes by. Throws when the task is cancelled.
+  package func wait(_ duration: Duration) async throws { try await clock.sleep(duration) }
+
   /// Sets other limits for the disk; they hold when this returns.
   public func setDiskLimits(_ limits: BlobStoreLimits) async throws {
     guard let disk else { return }

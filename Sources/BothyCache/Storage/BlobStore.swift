@@ -36,6 +36,9 @@ public protocol BlobStore: BlobReader {
   /// Whether any holder wants the key kept, stored or not.
   func isPinned(_ key: ResourceKey) throws -> Bool
 
+  /// What is stored of all that the holder wants kept. Costs a look at the row of each.
+  func totals(heldBy holder: String) throws -> StoreTotals
+
   /// Sets other limits; they hold when this returns. Returns what had to go.
   @discardableResult
   func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey]

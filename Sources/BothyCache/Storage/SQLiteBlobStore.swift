@@ -45,6 +45,7 @@ public final class SQLiteBlobStore: BlobStore {
   public func pin(_ keys: [ResourceKey], by holder: String) throws { try engine.pin(keys, by: holder) }
   public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
   public func isPinned(_ key: ResourceKey) throws -> Bool { try engine.isPinned(key) }
+  public func totals(heldBy holder: String) throws -> StoreTotals { try engine.totals(heldBy: holder) }
   @discardableResult
   public func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] { try engine.apply(limits) }
   public func totals() throws -> [SourceID: StoreTotals] { try engine.totals() }

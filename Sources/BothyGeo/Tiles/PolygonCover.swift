@@ -2,14 +2,14 @@ public import BothyStore
 
 /// The tiles that an area touches, found from the world down: what lies wholly in or out of the area is not looked at
 /// any closer, so counting costs about as many steps as there are tiles along the edges.
-struct PolygonCover {
-  private struct Edge {
+struct PolygonCover: Sendable {
+  struct Edge {
     var start: FlatRing.Point
     var end: FlatRing.Point
   }
 
   private let rings: [FlatRing]
-  private let edges: [Edge]
+  let edges: [Edge]
 
   init(_ polygons: [GeoPolygon]) {
     rings = polygons.flatMap(\.rings).map { FlatRing($0, from: 0) }
@@ -32,6 +32,25 @@ struct PolygonCover {
   }
 
   private func visit(_ tile: Tile, _ near: [Edge], _ zoom: Int, _ body: (Tile) -> Bool) -> Bool {
+    switch place(of: tile, near) {
+    case .outside: return true
+    case .inside: return body(tile)
+    case .edge(let touching):
+      if tile.zoom == zoom { return body(tile) }
+      for child in tile.children where !visit(child, touching, zoom, body) { return false }
+      return true
+    }
+  }
+
+  /// Where a tile lies: wholly out of the area or in it, or at some of its edges.
+  enum Place {
+    case outside
+    case inside
+    case edge([Edge])
+  }
+
+  /// - Parameter near: the edges that touch the tile's parent.
+  func place(of tile: Tile, _ near: [Edge]) -> Place {
     let box = tile.bounds
     let last = 1 << tile.zoom - 1
     // Borders belong to the tile in the east or south; what is beyond the map is in the nearest row, as everywhere.
@@ -39,12 +58,8 @@ struct PolygonCover {
     let south = tile.y == last ? -90 : box.south.nextUp
     let north = tile.y == 0 ? 90 : box.north
     let touching = near.filter { Self.touches($0, box.west, south, east, north) }
-    guard !touching.isEmpty else {
-      return holds(x: (box.west + box.east) / 2, y: (south + north) / 2) ? body(tile) : true
-    }
-    if tile.zoom == zoom { return body(tile) }
-    for child in tile.children where !visit(child, touching, zoom, body) { return false }
-    return true
+    if !touching.isEmpty { return .edge(touching) }
+    return holds(x: (box.west + box.east) / 2, y: (south + north) / 2) ? .inside : .outside
   }
 
   private func holds(x: Double, y: Double) -> Bool {
@@ -80,7 +95,7 @@ struct PolygonCover {
 
 /// What an area needs at several zooms.
 public struct AreaCover: Sendable {
-  private let cover: PolygonCover
+  let cover: PolygonCover
 
   /// The area of several polygons together. Where they overlap each other they count as holes: give a union. Throws
   /// `GeoError` for positions that are no numbers.

@@ -113,6 +113,19 @@ final class StoreDouble: BlobStore {
     state.withLock { state in state.pins.values.contains { $0.contains(key) } }
   }
 
+  func totals(heldBy holder: String) throws -> StoreTotals {
+    state.withLock { state in
+      var totals = StoreTotals()
+      for key in state.pins[holder] ?? [] {
+        guard let entry = state.entries[key] else { continue }
+        totals.count += 1
+        totals.bytes += Int64(entry.body.count)
+      }
+      (totals.pinnedCount, totals.pinnedBytes) = (totals.count, totals.bytes)
+      return totals
+    }
+  }
+
   func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] {
     state.withLock { $0.limits = limits }
     return []

@@ -89,13 +89,21 @@ struct StoreModelTests {
         let expected = model.entries.first { $0.key == key }?.entry
         try #require(try store.entry(key) == expected, "seed \(seed), step \(step), \(key)")
       }
-      let total = try store.total()
-      try #require(total.count == model.entries.count, "seed \(seed), step \(step)")
-      try #require(
-        total.pinnedCount == model.entries.count { model.isPinned($0.key) }, "seed \(seed), step \(step)")
+      try checkTotals(of: store, model, "seed \(seed), step \(step)")
     }
     let total = try store.total()
     _ = try store.collectGarbage()
     #expect(try store.total() == total, "seed \(seed)")
+  }
+
+  private func checkTotals(of store: any BlobStore, _ model: Model, _ place: Comment) throws {
+    let total = try store.total()
+    try #require(total.count == model.entries.count, place)
+    try #require(total.pinnedCount == model.entries.count { model.isPinned($0.key) }, place)
+    for (holder, keys) in model.pins {
+      let held = try store.totals(heldBy: holder)
+      try #require(held.count == model.entries.count { keys.contains($0.key) }, place)
+      try #require(held.bytes <= total.pinnedBytes, place)
+    }
   }
 }

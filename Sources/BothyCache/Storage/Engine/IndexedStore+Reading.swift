@@ -131,6 +131,24 @@ extension IndexedStore {
     } ?? [:]
   }
 
+  func totals(heldBy holder: String) throws -> StoreTotals {
+    try read { database in
+      let select = try PreparedStatement(
+        """
+        SELECT count(*), ifnull(sum(e.bytes), 0) FROM holder h JOIN pin p ON p.holder = h.id
+        JOIN entry e ON e.id = p.entry WHERE h.name = ?1
+        """, in: database)
+      select.bind(holder, at: 1)
+      defer { select.reset() }
+      var totals = StoreTotals()
+      guard try select.step() else { return totals }
+      totals.count = Int(select.int(at: 0))
+      totals.bytes = select.int(at: 1)
+      (totals.pinnedCount, totals.pinnedBytes) = (totals.count, totals.bytes)
+      return totals
+    } ?? StoreTotals()
+  }
+
   /// One entry on a page: its row, its key, and its metadata when they lie in the row.
   struct Listed {
     var row: EntryRow

@@ -1,0 +1,76 @@
+public import BothyStore
+import Foundation
+
+/// The part of the map that a region is of.
+public enum RegionArea: Sendable, Hashable {
+  /// One whose west is greater than its east lies across the antimeridian.
+  case box(GeoBox)
+  /// The area of several polygons together, which do not overlap.
+  case polygons([GeoPolygon])
+
+  /// The smallest box around it.
+  public var bounds: GeoBox {
+    switch self {
+    case .box(let box): box
+    case .polygons(let polygons): GeoBox(around: polygons.flatMap(\.exterior)) ?? .world
+    }
+  }
+
+  /// The polygons of a GeoJSON document: a geometry, a feature, or a collection of either; points and lines in it are
+  /// left out. Throws `GeoError` `.invalidRegion` when there is none, or it is no such document.
+  public init(geoJSON source: some ContiguousBytesSource) throws(GeoError) {
+    let polygons: [GeoPolygon]
+    do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {
+      let reason = (error as? BrokenFeature).map { "\($0.reason)." } ?? "\(error)"
+      throw GeoError(.invalidRegion, "The document is no GeoJSON area: \(reason)", underlying: error)
+    }
+    guard !polygons.isEmpty else {
+      throw GeoError(.invalidRegion, "The document has no area. Give a Polygon or MultiPolygon of GeoJSON.")
+    }
+    self = .polygons(polygons)
+  }
+
+  private static func areas(_ json: JSONValue) throws -> [GeoPolygon] {
+    switch json["type"]?.stringValue {
+    case "FeatureCollection": return try (json["features"]?.arrayValue ?? []).flatMap(areas)
+    case "GeometryCollection": return try (json["geometries"]?.arrayValue ?? []).flatMap(areas)
+    case "Feature":
+      guard let geometry = json["geometry"], !geometry.isNull else { return [] }
+      return try areas(geometry)
+    case "Polygon", "MultiPolygon":
+      switch try JSONReader.read(Data(json.canonicalText.utf8), GeometryReader.read) {
+      case .polygon(let polygon): return [polygon]
+      case .multiPolygon(let polygons): return polygons
+      default: return []
+      }
+    default: return []
+    }
+  }
+}
+
+extension RegionArea {
+  /// As it is kept: a GeoJSON geometry, or a box.
+  var json: JSONValue {
+    switch self {
+    case .box(let box):
+      return .object(["bbox": .array([box.west, box.south, box.east, box.north].map { .double($0) })])
+    case .polygons(let polygons):
+      let coordinates = polygons.map { polygon in
+        JSONValue.array(
+          polygon.rings.map { ring in
+            .array(ring.map { .array([.double($0.longitude), .double($0.latitude)]) })
+          })
+      }
+      return .object(["type": .string("MultiPolygon"), "coordinates": .array(coordinates)])
+    }
+  }
+
+  init(kept text: String) throws {
+    let json = try JSONValue(parsing: Data(text.utf8))
+    if let edges = json["bbox"]?.arrayValue?.compactMap(\.doubleValue), edges.count == 4 {
+      self = .box(GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]))
+    } else {
+      self = .polygons(try Self.areas(json))
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import BothyCache
+import Synchronization
+
+/// What others want of a run that is under way in this process, and who follows it.
+final class RegionControl: Sendable {
+  private struct State {
+    var isPaused = false
+    var policy: PrefetchPolicy
+    var network: NetworkConditions
+    var last: RegionProgress?
+    var followers: [Int: AsyncStream<RegionProgress>.Continuation] = [:]
+    var nextFollower = 0
+    var isEnded = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ policy: PrefetchPolicy, _ network: NetworkConditions) {
+    state = Mutex(State(policy: policy, network: network))
+  }
+
+  var isPaused: Bool { state.withLock { $0.isPaused } }
+  var concurrentLoads: Int { state.withLock { $0.policy.concurrentLoads } }
+  var obstacle: PrefetchPolicy.Obstacle? { state.withLock { $0.policy.obstacle($0.network) } }
+
+  func pause() { state.withLock { $0.isPaused = true } }
+  func set(_ network: NetworkConditions) { state.withLock { $0.network = network } }
+  func set(_ policy: PrefetchPolicy) { state.withLock { $0.policy = policy } }
+
+  /// Waits a little for conditions to change.
+  func change(within duration: Duration, of cache: ResourceCache) async {
+    // Cancelled: whoever waits looks.
+    try? await cache.wait(duration)
+  }
+
+  func send(_ progress: RegionProgress) {
+    let followers = state.withLock { state in
+      state.last = progress
+      return Array(state.followers.values)
+    }
+    for follower in followers { follower.yield(progress) }
+  }
+
+  func follow(_ follower: AsyncStream<RegionProgress>.Continuation) {
+    let number = state.withLock { state -> Int? in
+      if state.isEnded { return nil }
+      if let last = state.last { follower.yield(last) }
+      state.nextFollower += 1
+      state.followers[state.nextFollower] = follower
+      return state.nextFollower
+    }
+    guard let number else { return follower.finish() }
+    follower.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.followers.removeValue(forKey: number) }
+    }
+  }
+
+  /// The run is over: followers and those who wait for the end are told.
+  func end() {
+    let (followers, waiters) = state.withLock { state in
+      state.isEnded = true
+      defer { (state.followers, state.waiters) = ([:], []) }
+      return (Array(state.followers.values), state.waiters)
+    }
+    for follower in followers { follower.finish() }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Returns when the run is over.
+  func ended() async {
+    await withCheckedContinuation { continuation in
+      let isEnded = state.withLock { state in
+        if !state.isEnded { state.waiters.append(continuation) }
+        return state.isEnded
+      }
+      if isEnded { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import BothyCache
+import BothyStore
+
+/// One pass over the tiles of a region, from the first to the last: what is there is passed over, the rest is asked
+/// for, a few at a time. Holds no more than one batch of tiles.
+///
+/// Tiles are pinned before they are asked for, so nothing that came is ever evicted.
+struct RegionRun {
+  let region: Region
+  let cache: ResourceCache
+  let file: RegionFile
+  let control: RegionControl
+  /// How fresh tiles of the source are.
+  let freshness: FreshnessRule
+
+  private(set) var progress: RegionProgress
+  private var tiles: RegionTiles.Iterator
+  /// What the present batch still lacks.
+  private var lacking: [ResourceKey] = []
+  private var failures: [RegionFailure] = []
+  private var failuresKept = 0
+  private var handled = 0
+  private var notedAt: Int64
+  /// How many tiles in a row could not be had, and how many of them because nobody answered.
+  private var failedInRow = (all: 0, unreachable: 0)
+  private var stop: Stop?
+
+  /// Why a pass ends before the last tile.
+  enum Stop: Sendable {
+    case paused
+    case interrupted(CacheError)
+  }
+
+  private static let batch = 256
+  /// So many failures in a row are no longer the tiles' own.
+  private static let failureLimit = 64
+  private static let unreachableLimit = 8
+
+  init(
+    _ region: Region, _ cache: ResourceCache, _ file: RegionFile, _ control: RegionControl,
+    _ freshness: FreshnessRule
+  ) throws(GeoError) {
+    self.region = region
+    self.cache = cache
+    self.file = file
+    self.control = control
+    self.freshness = freshness
+    progress = RegionProgress(total: region.tiles)
+    tiles = try region.plan.tiles().makeIterator()
+    notedAt = cache.now
+  }
+
+  /// Goes through the tiles. Nil when it came to the last one.
+  mutating func perform() async throws -> Stop? {
+    await withTaskGroup(of: (ResourceKey, RegionLoad).self) { group in
+      var running = 0
+      while stop == nil, let key = await next() {
+        while running >= control.concurrentLoads, let (key, load) = await group.next() {
+          running -= 1
+          await take(load, of: key)
+        }
+        guard stop == nil, await mayBegin() else { break }
+        group.addTask { [cache] in (key, await RegionLoad.of(key, from: cache)) }
+        running += 1
+      }
+      // What was asked for is waited for, so that it need not be asked for again.
+      while let (key, load) = await group.next() { await take(load, of: key) }
+    }
+    await note()
+    try Task.checkCancellation()
+    return stop
+  }
+
+  /// The next tile that has to be asked for; nil at the end, or where the cache or the list fails.
+  private mutating func next() async -> ResourceKey? {
+    while lacking.isEmpty {
+      if Task.isCancelled || control.isPaused {
+        stop = .paused
+        return nil
+      }
+      var keys: [ResourceKey] = []
+      while keys.count < Self.batch, let tile = tiles.next() {
+        keys.append(tile.key(in: region.plan.source))
+      }
+      if keys.isEmpty { return nil }
+      do {
+        try await cache.pin(keys, by: region.holder)
+        let stored = try await cache.stored(keys)
+        for (key, metadata) in zip(keys, stored) {
+          if let metadata, isDone(metadata) {
+            progress.done += 1
+            if AnswerKind.isNegative(metadata.status) { progress.absent += 1 }
+          } else {
+            lacking.append(key)
+          }
+        }
+        lacking.reverse()
+      } catch {
+        stop = .interrupted(CacheError(.storage, "The cache's disk failed: \(error)"))
+        return nil
+      }
+      control.send(progress)
+      await noteIfDue(every: 1)
+      if stop != nil { return nil }
+    }
+    return lacking.popLast()
+  }
+
+  /// Whether an entry on the disk is as good as asking: it came or was confirmed in this run, or is fresh.
+  private func isDone(_ metadata: EntryMetadata) -> Bool {
+    if metadata.validatedAt >= region.run.startedAt { return true }
+    if region.run.isRefresh { return false }
+    return Usability(of: metadata, under: freshness, at: cache.now, isPinned: true).isFresh
+  }
+
+  /// Waits for a network that may be used. False when the run is to end.
+  private mutating func mayBegin() async -> Bool {
+    while true {
+      if Task.isCancelled || control.isPaused {
+        stop = .paused
+        return false
+      }
+      let obstacle = control.obstacle
+      if progress.obstacle != obstacle {
+        progress.obstacle = obstacle
+        control.send(progress)
+      }
+      if obstacle == nil { return true }
+      await noteIfDue(every: 1)
+      if stop != nil { return false }
+      await control.change(within: .seconds(1), of: cache)
+    }
+  }
+
+  private mutating func take(_ load: RegionLoad, of key: ResourceKey) async {
+    var problem: (message: String, error: CacheError?)?
+    switch load {
+    case .loaded(let bytes):
+      progress.loaded += 1
+      progress.bytesLoaded += Int64(bytes)
+    case .confirmed: progress.confirmed += 1
+    case .kept: break
+    case .absent:
+      progress.absent += 1
+      progress.loaded += 1
+    case .failed(let message): problem = (message, nil)
+    case .unreachable(let error): problem = (error.message, error)
+    case .stopped(let error):
+      if stop == nil, !Task.isCancelled { stop = .interrupted(error) }
+      return
+    }
+    if let problem {
+      fail(key, problem.message, problem.error)
+    } else {
+      progress.done += 1
+      failedInRow = (0, 0)
+    }
+    handled += 1
+    control.send(progress)
+    await noteIfDue(every: 64)
+  }
+
+  private mutating func fail(_ key: ResourceKey, _ message: String, _ unreachable: CacheError?) {
+    progress.failed += 1
+    failedInRow.all += 1
+    failedInRow.unreachable = unreachable == nil ? 0 : failedInRow.unreachable + 1
+    if failuresKept < RegionFile.rememberedFailures, let tile = Tile(key) {
+      failures.append(RegionFailure(tile: tile, message: message))
+      failuresKept += 1
+    }
+    guard stop == nil else { return }
+    if let unreachable, failedInRow.unreachable >= Self.unreachableLimit {
+      stop = .interrupted(unreachable)
+    } else if failedInRow.all >= Self.failureLimit {
+      stop = .interrupted(
+        CacheError(.refused, "\(Self.failureLimit) tiles in a row could not be had; the last: \(message)"))
+    }
+  }
+
+  /// Writes down how far it is after so many tiles, or when a second has gone by; sees whether somebody has paused it.
+  private mutating func noteIfDue(every count: Int) async {
+    guard handled >= count && handled > 0 || abs(cache.now - notedAt) >= 1000 else { return }
+    await note()
+  }
+
+  private mutating func note() async {
+    handled = 0
+    notedAt = cache.now
+    let new = failures
+    failures = []
+    do {
+      if try await !file.note(progress, new, of: region.id), stop == nil { stop = .paused }
+    } catch {
+      // How far it is only the cache knows for sure; a list that can't be written stops it all the same.
+      if stop == nil { stop = .interrupted(CacheError(.storage, error.message)) }
+    }
+  }
+}

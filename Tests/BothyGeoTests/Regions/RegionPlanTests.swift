@@ -1,0 +1,124 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Planning regions", .timeLimit(.minutes(5)))
+struct RegionPlanTests {
+  private func code(_ body: () async throws -> some Sendable) async -> GeoError.Code? {
+    do {
+      _ = try await body()
+      return nil
+    } catch { return (error as? GeoError)?.code }
+  }
+
+  @Test(
+    "An estimate counts tiles exactly, and bytes by what is stored of the source or by the stated default")
+  func estimate() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan()
+    let count = try plan.tiles().reduce(0) { count, _ in count + 1 }
+    let first = try await rig.regions.estimate(plan)
+    #expect(first.tiles == count && first.sample == 0)
+    #expect(first.bytesPerTile == RegionEstimate.assumedBytesPerTile)
+    #expect(first.bytes == Int64(count) * RegionEstimate.assumedBytesPerTile)
+    for x in 0..<4 { _ = try await rig.cache.value(rig.source.key(zoom: 2, x: x, y: 0)) }
+    let stored = try #require(try await rig.cache.totals()["trails"])
+    let second = try await rig.regions.estimate(plan)
+    #expect(second.sample == 4 && second.bytesPerTile == stored.bytes / 4)
+    #expect(second.bytes == second.bytesPerTile * Int64(count))
+    #expect(rig.server.requests.count == 4, "estimates ask nobody")
+  }
+
+  /// Promises: E-3, E-5
+  @Test(
+    "More tiles than one region or all may have are refused by a typed error before anything is asked for")
+  func limits() async throws {
+    let rig = try RegionRig(limits: RegionLimits(tilesInOne: 100, tilesInAll: 150))
+    let large = try rig.plan(box: .world, zooms: 0...20)
+    #expect(await code { try await rig.regions.estimate(large) } == .tooManyTiles)
+    #expect(await code { try await rig.regions.create(large) } == .tooManyTiles)
+    let polygon = RegionPlan(
+      name: "Half", source: "trails",
+      area: .polygons([GeoPolygon(GeoBox(west: -100, south: -85, east: 80, north: 85))]),
+      zooms: try ZoomRange(0, 20))
+    #expect(await code { try await rig.regions.create(polygon) } == .tooManyTiles)
+    // 1 + 4 + 16 + 64 tiles.
+    let first = try await rig.regions.create(try rig.plan("World", box: .world, zooms: 0...3))
+    #expect(first.tiles == 85)
+    let second = try rig.plan("Again", box: .world, zooms: 0...3)
+    #expect(await code { try await rig.regions.create(second) } == .tooManyTiles, "170 in all")
+    try await rig.regions.delete(first.id)
+    #expect(try await rig.regions.create(second).tiles == 85)
+    #expect(rig.server.requests.isEmpty)
+  }
+
+  @Test("A source that does not allow it is never loaded in bulk, and no source does unless it says so")
+  func bulk() async throws {
+    let osm = try ResourceSource(
+      "osm", template: "https://tile.openstreetmap.org/{z}/{x}/{y}.png", userAgent: "Tests/1 (tests.test)")
+    #expect(!osm.allowsBulkDownload)
+    let document = #"{"tilejson":"3.0.0","tiles":["https://tile.openstreetmap.org/{z}/{x}/{y}.png"]}"#
+    #expect(try !TileJSON(json: Data(document.utf8)).source("osm").allowsBulkDownload)
+    let rig = try RegionRig(allowsBulk: false)
+    #expect(await code { try await rig.regions.create(rig.plan()) } == .bulkForbidden)
+    #expect(try await rig.regions.all().isEmpty)
+    // One that was allowed once, and is not any more.
+    try rig.cache.register(RegionRig.source(allowsBulk: true))
+    let region = try await rig.regions.create(rig.plan())
+    try rig.cache.register(RegionRig.source(allowsBulk: false))
+    #expect(await code { try await rig.regions.resume(region.id) } == .bulkForbidden)
+    #expect(await code { try await rig.regions.refresh(region.id) } == .bulkForbidden)
+    #expect(rig.server.requests.isEmpty)
+  }
+
+  @Test("What makes no region is told of by kind")
+  func wrong() async throws {
+    let rig = try RegionRig()
+    _ = try await rig.regions.create(rig.plan())
+    #expect(await code { try await rig.regions.create(rig.plan()) } == .regionExists)
+    #expect(await code { try await rig.regions.create(rig.plan("")) } == .invalidRegion)
+    #expect(await code { try await rig.regions.create(rig.plan("Deep", zooms: 0...21)) } == .zoomOutOfRange)
+    let upside = GeoBox(west: 0, south: 3, east: 1, north: 2)
+    #expect(await code { try await rig.regions.create(rig.plan("Box", box: upside)) } == .invalidCoordinate)
+    var unknown = try rig.plan("Unknown")
+    unknown.source = "unknown"
+    let plan = unknown
+    #expect(await code { try await rig.regions.create(plan) } == .invalidRegion)
+    #expect(await code { try await rig.regions.resume("none") } == .unknownRegion)
+    #expect(await code { try await rig.regions.delete("none") } == .unknownRegion)
+    #expect(await code { try await rig.regions.pause("none") } == .unknownRegion)
+  }
+
+  @Test("Regions are remembered as they were planned")
+  func remembered() async throws {
+    let rig = try RegionRig()
+    let ring = [(10.0, 59.0), (11.0, 59.0), (10.5, 60.0)].map { Coordinate(latitude: $0.1, longitude: $0.0) }
+    var plan = try rig.plan("Polygon")
+    plan.area = .polygons([
+      GeoPolygon(exterior: ring), GeoPolygon(GeoBox(west: 179, south: 1, east: -179, north: 2)),
+    ])
+    let first = try await rig.regions.create(plan)
+    let second = try await rig.regions.create(try rig.plan("Box"))
+    let again = try await rig.reopened()
+    #expect(try await again.regions.all().map(\.plan) == [second.plan, plan])
+    #expect(try await again.regions.region(named: "Polygon") == first)
+    #expect(try await again.regions.region(named: "None") == nil)
+    try Data("no list of regions, though it has its name".utf8)
+      .write(to: URL(filePath: again.scratch.file("other/regions.sqlite")).creatingFolder())
+    let folder = URL(filePath: again.scratch.file("other"))
+    let broken = #expect(throws: GeoError.self) { try OfflineRegions(cache: again.cache, folder: folder) }
+    #expect(broken?.code == .unavailable)
+  }
+}
+
+extension URL {
+  /// Itself, with its folder made.
+  fileprivate func creatingFolder() throws -> URL {
+    try FileManager.default.createDirectory(
+      at: deletingLastPathComponent(), withIntermediateDirectories: true)
+    return self
+  }
+}

@@ -1,0 +1,164 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A clock that does not keep anybody waiting: whoever sleeps is at the deadline at once. Only an hour and more never
+/// ends, as what waits so long guards what never happens.
+struct HastyClock: Clock {
+  struct Instant: InstantProtocol {
+    var offset: Duration
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private final class Time: Sendable { let offset = Mutex(Duration.zero) }
+  private let time = Time()
+
+  var now: Instant { Instant(offset: time.offset.withLock { $0 }) }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    if now.duration(to: deadline) >= .seconds(3600) {
+      let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+      for await _ in stream {}
+      withExtendedLifetime(continuation) {}
+      throw CancellationError()
+    }
+    time.offset.withLock { $0 = max($0, deadline.offset) }
+    await Task.yield()
+  }
+}
+
+/// A server of tiles with entity tags: what each says is its address and its version.
+final class RegionServer: ResourceLoader {
+  struct State {
+    var requests: [(path: String, isConditional: Bool)] = []
+    var versions: [String: Int] = [:]
+    /// What is answered in the place of a tile, by path.
+    var statuses: [String: Int] = [:]
+    /// How many requests are answered before nobody answers any more; nil for all.
+    var answers: Int?
+    var running = 0
+    var most = 0
+    var fields: HTTPFields = [:]
+  }
+
+  let state = Mutex(State())
+  /// Passed by each request.
+  let gate: Latch?
+
+  init(gate: Latch? = nil) { self.gate = gate }
+
+  func change(_ body: (inout sending State) -> Void) { state.withLock { body(&$0) } }
+  var requests: [(path: String, isConditional: Bool)] { state.withLock { $0.requests } }
+  var paths: [String] { requests.map(\.path) }
+  var most: Int { state.withLock { $0.most } }
+
+  func forget() { change { $0.requests = [] } }
+
+  func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    let path = String(request.url.split(separator: "/", maxSplits: 2).last ?? "")
+    state.withLock { state in
+      state.running += 1
+      state.most = max(state.most, state.running)
+    }
+    defer { state.withLock { $0.running -= 1 } }
+    await gate?.pass()
+    let answer = state.withLock { state -> (status: Int, body: Data, fields: HTTPFields)? in
+      if let left = state.answers {
+        guard left > 0 else { return nil }
+        state.answers = left - 1
+      }
+      state.requests.append((path, request.fields[.ifNoneMatch] != nil))
+      if let status = state.statuses[path] { return (status, Data(), [:]) }
+      let version = state.versions[path] ?? 1
+      var fields = state.fields
+      fields[.eTag] = "\"\(version)\""
+      fields[.contentType] = "application/vnd.mapbox-vector-tile"
+      if request.fields[.ifNoneMatch] == fields[.eTag] { return (304, Data(), fields) }
+      return (200, Data("\(path) v\(version)".utf8), fields)
+    }
+    guard let answer else { throw LoadFailure(.unreachable, "Nobody answers.") }
+    return ResourceResponse(
+      status: answer.status, fields: answer.fields,
+      body: AsyncThrowingStream { stream in
+        if !answer.body.isEmpty { stream.yield(answer.body) }
+        stream.finish()
+      })
+  }
+}
+
+/// A cache on disk, a server, regions, and a clock that a test moves. What is on disk outlives the objects.
+struct RegionRig {
+  let scratch: Scratch
+  let time: VirtualTime
+  let server: RegionServer
+  let source: ResourceSource
+  let cache: ResourceCache
+  let regions: OfflineRegions
+
+  init(
+    _ server: RegionServer = RegionServer(), allowsBulk: Bool = true, limits: RegionLimits = RegionLimits(),
+    disk: BlobStoreLimits = BlobStoreLimits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
+  ) throws {
+    try self.init(
+      scratch: Scratch(), time: VirtualTime(), server, allowsBulk: allowsBulk, limits: limits, disk: disk,
+      policy: policy)
+  }
+
+  private init(
+    scratch: Scratch, time: VirtualTime, _ server: RegionServer, allowsBulk: Bool = true,
+    limits: RegionLimits = RegionLimits(), disk: BlobStoreLimits = BlobStoreLimits(),
+    policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
+  ) throws {
+    self.scratch = scratch
+    self.time = time
+    self.server = server
+    source = try Self.source(allowsBulk: allowsBulk)
+    let folder = URL(filePath: scratch.path)
+    cache = try ResourceCache(
+      sources: [source], settings: CacheSettings(disk: disk), disk: .database(in: folder), loader: server,
+      clock: LoadClock(HastyClock(), wall: time.reader()))
+    regions = try OfflineRegions(cache: cache, folder: folder, limits: limits, policy: policy)
+  }
+
+  static func source(allowsBulk: Bool = true) throws -> ResourceSource {
+    var limits = SourceLimits()
+    limits.attempts = 1
+    limits.timeout = .seconds(86_400)
+    return try ResourceSource(
+      "trails", template: "https://trails.test/{z}/{x}/{y}", freshness: .fixed(.days(7)),
+      userAgent: "Tests/1 (tests.test)", limits: limits, zooms: 0...20,
+      names: SourceNames(attribution: "© walkers"), allowsBulkDownload: allowsBulk)
+  }
+
+  /// As after the end of the process: other objects on the same files.
+  func reopened(_ server: RegionServer? = nil) async throws -> RegionRig {
+    try await cache.close()
+    try regions.close()
+    return try RegionRig(scratch: scratch, time: time, server ?? self.server)
+  }
+
+  /// Another process on the same files.
+  func beside() throws -> RegionRig { try RegionRig(scratch: scratch, time: time, server) }
+
+  static let oslo = GeoBox(west: 10.6, south: 59.85, east: 10.9, north: 60)
+
+  func plan(_ name: String = "Oslo", box: GeoBox = oslo, zooms: ClosedRange<Int> = 0...12) throws
+    -> RegionPlan
+  {
+    RegionPlan(
+      name: name, source: "trails", area: .box(box),
+      zooms: try ZoomRange(zooms.lowerBound, zooms.upperBound))
+  }
+
+  func pass(_ duration: Duration) { time.advance(by: duration.wholeMilliseconds) }
+
+  func paths(_ plan: RegionPlan) throws -> Set<String> { Set(try plan.tiles().map(\.description)) }
+}

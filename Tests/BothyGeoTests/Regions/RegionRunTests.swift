@@ -1,0 +1,221 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Loading regions", .timeLimit(.minutes(5)))
+struct RegionRunTests {
+  @Test("A region is loaded once, coarse tiles first, a few at a time, and is there without a network")
+  func whole() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan()
+    let region = try await rig.regions.create(plan)
+    #expect(region.state == .waiting && rig.server.requests.isEmpty)
+    let done = try await rig.regions.resume(region.id)
+    #expect(done.state == .complete && done.completedAt?.milliseconds == rig.time.now)
+    #expect(done.progress.done == region.tiles && done.progress.loaded == region.tiles)
+    #expect(rig.server.requests.count == region.tiles)
+    #expect(try Set(rig.server.paths) == rig.paths(plan))
+    #expect(rig.server.most <= 4 && rig.server.paths.first == "0/0/0")
+    let stored = try await rig.regions.stored(region.id)
+    #expect(stored.count == region.tiles && stored.pinnedCount == region.tiles && stored.bytes > 0)
+    _ = try await rig.regions.resume(region.id)
+    #expect(rig.server.requests.count == region.tiles, "nothing is asked for twice")
+    let again = try await rig.reopened()
+    again.cache.suspendNetwork()
+    again.pass(.days(400))
+    for tile in try plan.tiles() {
+      let resource = try await again.cache.value(again.source.key(tile))
+      #expect(resource.bytes == Data("\(tile) v1".utf8) && resource.freshness == .stale(.noNetwork))
+    }
+  }
+
+  @Test("What is there and fresh is not asked for, what is stale is asked for on condition")
+  func known() async throws {
+    let rig = try RegionRig()
+    _ = try await rig.cache.value(rig.source.key(zoom: 0, x: 0, y: 0))
+    rig.pass(.days(6))
+    _ = try await rig.cache.value(rig.source.key(zoom: 1, x: 1, y: 0))
+    rig.pass(.days(2))
+    rig.server.forget()
+    let region = try await rig.regions.create(rig.plan(zooms: 0...3))
+    let done = try await rig.regions.resume(region.id)
+    #expect(rig.server.paths.sorted() == ["0/0/0", "2/2/1", "3/4/2"])
+    #expect(rig.server.requests.filter(\.isConditional).map(\.path) == ["0/0/0"])
+    #expect(done.progress.done == 4 && done.progress.loaded == 2 && done.progress.confirmed == 1)
+  }
+
+  @Test(
+    "A run that the network, or the end of the process, cut off goes on where it was, again and again",
+    arguments: 1...6)
+  func interrupted(seed: UInt64) async throws {
+    var generator = SeededGenerator(seed: seed)
+    var rig = try RegionRig()
+    let plan = try rig.plan()
+    let id = try await rig.regions.create(plan).id
+    var state = RegionState.waiting
+    var rounds = 0
+    while state != .complete {
+      rounds += 1
+      let answers = Int.random(in: 1...12, using: &generator)
+      rig.server.change { $0.answers = answers }
+      do { state = try await rig.regions.resume(id).state } catch let error as GeoError {
+        #expect(error.code == .interrupted)
+        let seen = try await rig.regions.region(id)
+        #expect(seen.state == .interrupted && seen.reason != nil)
+        #expect(seen.progress.failed >= 8 && seen.progress.done == rig.server.requests.count)
+      }
+      if generator.chance(50) { rig = try await rig.reopened() }
+    }
+    #expect(rounds > 2)
+    #expect(try rig.server.requests.count == plan.tiles().count(), "no tile was asked for twice")
+    #expect(try Set(rig.server.paths) == rig.paths(plan))
+  }
+
+  @Test("Tiles that fail are told of and tried again by the next run; those that do not exist are done")
+  func failing() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan()
+    let tiles = Array(try plan.tiles())
+    let (broken, absent) = (tiles[3].description, tiles[5].description)
+    rig.server.change { $0.statuses = [broken: 403, absent: 404] }
+    let region = try await rig.regions.create(plan)
+    let first = try await rig.regions.resume(region.id)
+    #expect(first.state == .partial && first.progress.failed == 1 && first.progress.absent == 1)
+    #expect(first.progress.done == tiles.count - 1)
+    let failures = try await rig.regions.failures(of: region.id)
+    #expect(failures.map(\.tile) == [tiles[3]] && failures.first?.message.contains("403") == true)
+    rig.server.change { $0.statuses = [absent: 404] }
+    rig.server.forget()
+    let second = try await rig.regions.resume(region.id)
+    #expect(second.state == .complete && rig.server.paths == [broken])
+    #expect(second.progress.absent == 1)
+    #expect(try await rig.regions.failures(of: region.id).isEmpty)
+  }
+
+  @Test("A server that refuses everything is not asked for everything")
+  func refusing() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan(zooms: 0...14)
+    let paths = try rig.paths(plan)
+    rig.server.change { state in for path in paths { state.statuses[path] = 401 } }
+    let region = try await rig.regions.create(plan)
+    let error = await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    #expect(error?.code == .interrupted && error?.message.contains("in a row") == true)
+    #expect(rig.server.requests.count < 80 && region.tiles > 100)
+  }
+
+  @Test("What a server does not allow to be kept is a failure of that tile")
+  func notKept() async throws {
+    let rig = try RegionRig()
+    rig.server.change { $0.fields = [.cacheControl: "no-store"] }
+    let region = try await rig.regions.create(rig.plan(zooms: 0...1))
+    let done = try await rig.regions.resume(region.id)
+    #expect(done.state == .partial && done.progress.failed == 2)
+    #expect(try await rig.regions.failures(of: region.id).allSatisfy { $0.message.contains("kept") })
+  }
+
+  @Test("Progress begins with what is there and ends with the region")
+  func progress() async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    let region = try await rig.regions.create(rig.plan())
+    async let run = rig.regions.resume(region.id)
+    await gate.reached()
+    var seen: [RegionProgress] = []
+    let stream = rig.regions.progress(of: region.id)
+    gate.open()
+    for await progress in stream { seen.append(progress) }
+    let done = try await run
+    #expect(seen.last == done.progress && done.progress.fraction == 1)
+    #expect(seen.map(\.done) == seen.map(\.done).sorted() && seen.allSatisfy { $0.total == region.tiles })
+    var rest = rig.regions.progress(of: region.id).makeAsyncIterator()
+    #expect(await rest.next() == nil, "nothing runs")
+  }
+
+  @Test("Pausing lets what was asked for come in; one region is loaded by one run at a time")
+  func pausing() async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    let region = try await rig.regions.create(rig.plan())
+    async let run = rig.regions.resume(region.id)
+    await gate.reached()
+    #expect(try await rig.regions.region(region.id).state == .loading)
+    let busy = await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    #expect(busy?.code == .regionBusy)
+    async let pause: Void = rig.regions.pause(region.id)
+    while try await rig.regions.region(region.id).state != .paused { await Task.yield() }
+    gate.open()
+    try await pause
+    let paused = try await run
+    #expect(paused.state == .paused && paused.progress.done == rig.server.requests.count)
+    #expect(rig.server.requests.count < region.tiles)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles)
+    try await rig.regions.pause(region.id)
+    #expect(try await rig.regions.region(region.id).state == .complete, "there is nothing to pause")
+  }
+
+  @Test("Another process can pause and delete what this one is loading")
+  func otherProcess() async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    let other = try rig.beside()
+    let region = try await rig.regions.create(rig.plan(zooms: 0...14))
+    async let run = rig.regions.resume(region.id)
+    await gate.reached()
+    #expect(try await other.regions.region(region.id).state == .loading)
+    let busy = await #expect(throws: GeoError.self) { try await other.regions.resume(region.id) }
+    #expect(busy?.code == .regionBusy)
+    try await other.regions.pause(region.id)
+    gate.open()
+    let ended = try await run
+    #expect(ended.state == .paused)
+    #expect(rig.server.requests.count < region.tiles)
+    #expect(try await other.regions.resume(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles)
+  }
+
+  @Test("A task that is cancelled ends the run; the next one goes on")
+  func cancelled() async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    let region = try await rig.regions.create(rig.plan())
+    let task = Task { try await rig.regions.resume(region.id) }
+    await gate.reached()
+    task.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await rig.regions.region(region.id).state == .interrupted)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+  }
+
+  @Test(
+    "Nothing is begun offline, where bytes cost, or to save power, until that is allowed",
+    arguments: [
+      (NetworkConditions(isOnline: false), PrefetchPolicy.Obstacle.offline),
+      (NetworkConditions(isMetered: true), .metered), (NetworkConditions(isConstrained: true), .constrained),
+      (NetworkConditions(isLowPower: true), .lowPower),
+    ])
+  func conditions(network: NetworkConditions, obstacle: PrefetchPolicy.Obstacle) async throws {
+    let rig = try RegionRig()
+    rig.regions.setNetwork(network)
+    let region = try await rig.regions.create(rig.plan())
+    async let run = rig.regions.resume(region.id)
+    while try await rig.regions.region(region.id).state != .loading { await Task.yield() }
+    var seen: PrefetchPolicy.Obstacle?
+    while seen == nil {
+      for await progress in rig.regions.progress(of: region.id) {
+        seen = progress.obstacle
+        break
+      }
+    }
+    #expect(seen == obstacle && rig.server.requests.isEmpty)
+    rig.regions.setNetwork(NetworkConditions())
+    let ended = try await run
+    #expect(ended.state == .complete)
+  }
+}

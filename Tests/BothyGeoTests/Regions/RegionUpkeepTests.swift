@@ -1,0 +1,183 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Keeping regions", .timeLimit(.minutes(5)))
+struct RegionUpkeepTests {
+  private func bytes(_ tile: Tile, _ rig: RegionRig) async throws -> String? {
+    let resource = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
+    return resource.bytes.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @Test("A refresh asks for each tile on condition, takes what changed, and leaves the rest as it is")
+  func refresh() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan()
+    let tiles = Array(try plan.tiles())
+    let region = try await rig.regions.create(plan)
+    _ = try await rig.regions.resume(region.id)
+    rig.server.forget()
+    rig.pass(.days(1))
+    rig.server.change { $0.versions[tiles[7].description] = 2 }
+    let changes = Task { [events = rig.cache.events] in
+      var changed: [ResourceKey] = []
+      for await event in events { if case .changed(let key, _) = event { changed.append(key) } }
+      return changed
+    }
+    let done = try await rig.regions.refresh(region.id)
+    #expect(done.state == .complete && done.completedAt?.milliseconds == rig.time.now)
+    #expect(rig.server.requests.count == tiles.count && rig.server.requests.allSatisfy(\.isConditional))
+    #expect(done.progress.confirmed == tiles.count - 1 && done.progress.loaded == 1)
+    #expect(try await bytes(tiles[7], rig) == "\(tiles[7]) v2")
+    #expect(try await bytes(tiles[6], rig) == "\(tiles[6]) v1")
+    _ = try await rig.regions.resume(region.id)
+    #expect(rig.server.requests.count == tiles.count, "a resumed region that is complete asks nobody")
+    try await rig.cache.close()
+    #expect(await changes.value == [try rig.source.key(tiles[7])])
+  }
+
+  @Test("A refresh that was cut off goes on where it was, and what fails stays as it was")
+  func refreshInterrupted() async throws {
+    var rig = try RegionRig()
+    let plan = try rig.plan()
+    let tiles = Array(try plan.tiles())
+    let region = try await rig.regions.create(plan)
+    _ = try await rig.regions.resume(region.id)
+    rig.server.forget()
+    rig.pass(.days(1))
+    rig.server.change { $0.answers = 9 }
+    await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    #expect(rig.server.requests.count == 9)
+    rig = try await rig.reopened()
+    rig.pass(.hours(1))
+    let broken = tiles[tiles.count - 1]
+    rig.server.change { state in
+      state.answers = nil
+      state.statuses[broken.description] = 403
+    }
+    let done = try await rig.regions.resume(region.id)
+    #expect(done.state == .partial && done.progress.failed == 1)
+    #expect(rig.server.requests.count == tiles.count && Set(rig.server.paths).count == tiles.count)
+    #expect(try await bytes(broken, rig) == "\(broken) v1")
+    rig.server.change { $0.statuses = [:] }
+    rig.server.forget()
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.paths == [broken.description])
+  }
+
+  @Test("A clock that went back leads to no second load")
+  func clock() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    rig.time.advance(by: -30 * 86_400_000)
+    rig.server.change { $0.answers = 10 }
+    await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    rig.server.change { $0.answers = nil }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles)
+  }
+
+  @Test("Something else than regions removed tiles: resuming brings just these back")
+  func repaired() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan()
+    let tiles = Array(try plan.tiles())
+    let region = try await rig.regions.create(plan)
+    _ = try await rig.regions.resume(region.id)
+    rig.server.forget()
+    try await rig.cache.remove([rig.source.key(tiles[2]), rig.source.key(tiles[9])])
+    #expect(try await rig.regions.stored(region.id).count == tiles.count - 2)
+    _ = try await rig.regions.resume(region.id)
+    #expect(rig.server.paths.sorted() == [tiles[2].description, tiles[9].description].sorted())
+    #expect(try await rig.regions.stored(region.id).count == tiles.count)
+  }
+
+  /// Promises: E-29, B-19c
+  @Test("Deleting keeps what another region or anybody else holds; the rest counts against the limits again")
+  func deleting() async throws {
+    let rig = try RegionRig(disk: BlobStoreLimits(count: 5))
+    let first = try await rig.regions.create(rig.plan("First", zooms: 0...12))
+    let second = try await rig.regions.create(rig.plan("Second", zooms: 0...8))
+    _ = try await rig.regions.resume(first.id)
+    rig.server.forget()
+    _ = try await rig.regions.resume(second.id)
+    #expect(rig.server.requests.isEmpty, "shared tiles are there already")
+    let last = try #require(try first.plan.tiles().reduce(nil as Tile?) { $1 })
+    try await rig.cache.pin([rig.source.key(last)], by: "hut")
+    for x in 0..<20 { _ = try await rig.cache.value(rig.source.key(zoom: 15, x: x, y: 0)) }
+    var totals = try #require(try await rig.cache.totals()["trails"])
+    #expect(totals.pinnedCount == first.tiles && totals.count <= first.tiles + 5, "regions are not evicted")
+    try await rig.regions.delete(first.id)
+    totals = try #require(try await rig.cache.totals()["trails"])
+    #expect(totals.pinnedCount == second.tiles + 1 && totals.count <= second.tiles + 6)
+    #expect(try await rig.regions.all().map(\.name) == ["Second"])
+    rig.cache.suspendNetwork()
+    for tile in try second.plan.tiles() { #expect(try await bytes(tile, rig) == "\(tile) v1") }
+    #expect(try await bytes(last, rig) == "\(last) v1")
+    try await rig.regions.delete(second.id)
+    #expect(try await rig.cache.totals()["trails"]?.pinnedCount == 1)
+    #expect(try await rig.regions.create(rig.plan("First")).name == "First", "the name is free again")
+  }
+
+  @Test("A region that is being loaded is stopped before it is deleted")
+  func deletingRun() async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    let region = try await rig.regions.create(rig.plan())
+    async let run = rig.regions.resume(region.id)
+    await gate.reached()
+    async let deletion: Void = rig.regions.delete(region.id)
+    while try await !rig.regions.all().isEmpty { await Task.yield() }
+    gate.open()
+    try await deletion
+    do {
+      _ = try await run
+      Issue.record("The region is gone.")
+    } catch { #expect((error as? GeoError)?.code == .unknownRegion) }
+    let pinned = try await rig.cache.totals()["trails"]?.pinnedCount ?? 0
+    #expect(pinned == 0)
+    #expect(rig.server.requests.count < region.tiles)
+  }
+
+  /// Promises: R-42
+  @Test(
+    "A region becomes one archive with all it has, and the source's thanks",
+    arguments: [TileArchiveInfo.Container.mbtiles, .pmtiles])
+  func export(container: TileArchiveInfo.Container) async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan(
+      "Fiji", box: GeoBox(west: 177, south: -19, east: -178, north: -16), zooms: 0...9)
+    let tiles = Array(try plan.tiles())
+    let absent = tiles[tiles.count - 1]
+    rig.server.change { $0.statuses[absent.description] = 404 }
+    let region = try await rig.regions.create(plan)
+    let path = rig.scratch.file("fiji")
+    let nothing = await #expect(throws: GeoError.self) {
+      try await rig.regions.export(region.id, to: path, as: container)
+    }
+    #expect(nothing?.code == .unavailable && !FileManager.default.fileExists(atPath: path))
+    _ = try await rig.regions.resume(region.id)
+    rig.cache.suspendNetwork()
+    let report = try await rig.regions.export(region.id, to: path, as: container)
+    #expect(report.written == tiles.count - 1 && report.absent == 1 && report.missing == 0)
+    let archive = try await TileArchives.open(path: path)
+    #expect(archive.info.container == container && archive.info.tileCount == tiles.count - 1)
+    #expect(archive.info.name == "Fiji" && archive.info.attribution == "© walkers")
+    #expect(archive.info.tileFormat == "pbf" && archive.info.tileCompression == .gzip)
+    #expect(archive.info.zooms?.lowest == 0 && archive.info.zooms?.highest == 9)
+    for tile in tiles where tile != absent {
+      #expect(try await archive.content(of: tile) == Data("\(tile) v1".utf8))
+    }
+    #expect(try await archive.content(of: absent) == nil)
+    try await rig.cache.remove([rig.source.key(tiles[4])])
+    let part = try await rig.regions.export(region.id, to: path + "2", as: container)
+    #expect(part.missing == 1 && part.written == tiles.count - 2)
+    let taken = await #expect(throws: GeoError.self) {
+      try await rig.regions.export(region.id, to: path, as: container)
+    }
+    #expect(taken?.code == .unavailable)
+  }
+}
