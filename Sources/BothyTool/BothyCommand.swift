@@ -25,7 +25,7 @@ struct BothyCommand: AsyncParsableCommand {
       DemoCommand.self, ServeCommand.self, DatabaseCommand.self, SyncCommand.self, StatusCommand.self,
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
-      CacheCommand.self, SourceCommand.self,
+      CacheCommand.self, SourceCommand.self, RegionCommand.self,
       CompletionsCommand.self, DebugCommand.self,
     ])
 

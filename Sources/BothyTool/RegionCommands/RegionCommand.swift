@@ -1,0 +1,91 @@
+import ArgumentParser
+import BothyCache
+import BothyGeo
+import Foundation
+
+/// `bothy region`: parts of the map that are there without a network.
+struct RegionCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "region",
+    abstract: "Loads parts of a map ahead, and keeps, refreshes and exports them.",
+    discussion: """
+      Regions belong to a cache, --store. Their tiles are the cache's own, kept
+      whatever its limits say; what is there is never loaded again, also after the
+      process was killed. The source must allow it: `bothy source add --allow-bulk`,
+      where its owner has agreed.
+
+      Example:  bothy source add hills 'https://tiles.example.org/{z}/{x}/{y}.pbf' --allow-bulk
+                bothy region create Oslo hills --box 10.6,59.8,10.9,60 --zooms 0-14
+                bothy region list
+                bothy region refresh Oslo
+                bothy region export Oslo oslo.pmtiles
+                bothy region delete Oslo
+      """,
+    subcommands: [
+      RegionCreateCommand.self, RegionListCommand.self, RegionResumeCommand.self, RegionPauseCommand.self,
+      RegionRefreshCommand.self, RegionDeleteCommand.self, RegionExportCommand.self,
+    ])
+}
+
+extension CacheStoreOptions {
+  /// Opens the cache and its regions, runs `body` and closes both.
+  func withRegions<Result>(
+    mayAsk: Bool, makes: Bool = false, limits: RegionLimits = RegionLimits(), parallel: Int = 4,
+    _ body: (OfflineRegions) async throws -> Result
+  ) async throws -> Result {
+    try await withCache(mayAsk: mayAsk, makes: makes) { cache, _ in
+      let regions = try OfflineRegions(
+        cache: cache, folder: URL(filePath: folder), limits: limits,
+        policy: PrefetchPolicy(concurrentLoads: parallel))
+      let result: Result
+      do { result = try await body(regions) } catch {
+        // The first error is the one to tell of.
+        try? regions.close()
+        throw error
+      }
+      try regions.close()
+      return result
+    }
+  }
+}
+
+extension OfflineRegions {
+  /// The region of a name. Throws `ToolError` with those that there are.
+  func required(_ name: String) async throws -> Region {
+    let all = try await all()
+    guard let region = all.first(where: { $0.name == name }) else {
+      let known = all.map(\.name).joined(separator: ", ")
+      throw ToolError(
+        "There is no region '\(name)'. Known: \(known.isEmpty ? "none" : known). Make one with `bothy region create`."
+      )
+    }
+    return region
+  }
+
+  /// Loads a region with progress on a terminal; an interrupt pauses it.
+  func load(_ region: Region, isRefresh: Bool) async throws -> Region {
+    let line = ProgressLine()
+    defer { line.clear() }
+    let signals = Interrupts.signals()
+    return try await withThrowingTaskGroup(of: Region?.self) { group in
+      group.addTask {
+        try await isRefresh ? self.refresh(region.id) : self.resume(region.id)
+      }
+      group.addTask {
+        for await _ in signals { try await self.pause(region.id) }
+        return nil
+      }
+      group.addTask {
+        while !Task.isCancelled {
+          for await progress in self.progress(of: region.id) { line.show("\(region.name): \(progress.text)") }
+          // The run has not begun yet, or is over and this task is about to be cancelled.
+          try await Task.sleep(for: .milliseconds(20))
+        }
+        return nil
+      }
+      defer { group.cancelAll() }
+      while let ended = try await group.next() { if let ended { return ended } }
+      return region
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import BothyGeo
+import Foundation
+
+/// `bothy region export`: a region as one file.
+struct RegionExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Writes what is stored of a region into an MBTiles or PMTiles file.",
+    discussion: """
+      The kind is the file's extension, or --format. Asks no server. What the region
+      still lacks is counted and left out.
+
+      Example:  bothy region export Oslo oslo.pmtiles
+                bothy region export Oslo oslo.mbtiles --json
+      """)
+
+  /// The kinds of archives that are written.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case mbtiles, pmtiles
+
+    var container: TileArchiveInfo.Container { self == .mbtiles ? .mbtiles : .pmtiles }
+  }
+
+  @Argument(help: "The region's name.") var name: String
+  @Argument(help: "The file to make; it must not be there yet.", completion: .file()) var file: String
+  @Option(help: "What to make, whatever the file is called.") var format: Format?
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard kind != nil else {
+      throw ValidationError("Call the file .mbtiles or .pmtiles, or give --format.")
+    }
+  }
+
+  private var kind: Format? { format ?? Format(rawValue: URL(filePath: file).pathExtension.lowercased()) }
+
+  func run() async throws {
+    let container = (kind ?? .mbtiles).container
+    let (report, contents) = try await store.withRegions(mayAsk: false) { regions in
+      let region = try await regions.required(name)
+      let line = ProgressLine()
+      defer { line.clear() }
+      let report = try await regions.export(region.id, to: file, as: container) {
+        line.show("\($0.written) of \(region.tiles) tiles")
+      }
+      return (report, try await TileArchives.open(path: file).info.contentCount)
+    }
+    try output.print {
+      "\(file): \(report.written) tiles, \(contents ?? 0) different contents, \(report.absent) absent, "
+        + "\(report.missing) not loaded"
+    } json: { writer in
+      writer.member("tiles", report.written)
+      writer.member("contents", contents)
+      writer.member("absent", report.absent)
+      writer.member("missing", report.missing)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothySync
+import Foundation
+
+extension Region {
+  /// The members of a region, and what is stored of it.
+  func write(to writer: inout JSONWriter, stored: StoreTotals) {
+    writer.member("name", name)
+    writer.member("id", id)
+    writer.member("source", plan.source.name)
+    writer.member("minzoom", plan.zooms.lowest)
+    writer.member("maxzoom", plan.zooms.highest)
+    let bounds = plan.area.bounds
+    writer.key("bounds")
+    writer.beginArray()
+    for edge in [bounds.west, bounds.south, bounds.east, bounds.north] { writer.value(edge) }
+    writer.endArray()
+    writer.member("state", state.rawValue)
+    writer.member("reason", reason)
+    writer.member("tiles", tiles)
+    writer.member("done", progress.done)
+    writer.member("absent", progress.absent)
+    writer.member("failed", progress.failed)
+    writer.member("loaded", progress.loaded)
+    writer.member("confirmed", progress.confirmed)
+    writer.member("bytesLoaded", progress.bytesLoaded)
+    writer.member("stored", stored.count)
+    writer.member("bytes", stored.bytes)
+    writer.member("created", createdAt.rfc3339)
+    writer.member("completed", completedAt?.rfc3339)
+  }
+
+  func text(stored: StoreTotals) -> String {
+    var text = "\(name): \(state.rawValue), \(progress.text), \(stored.bytes) bytes stored"
+    if let reason { text += "\n\(reason)" }
+    return text
+  }
+}
+
+extension RegionProgress {
+  var text: String {
+    var text = "\(done) of \(total) tiles"
+    if absent > 0 { text += ", \(absent) of them absent" }
+    if loaded > 0 { text += ", \(loaded) loaded" }
+    if confirmed > 0 { text += ", \(confirmed) confirmed" }
+    if failed > 0 { text += ", \(failed) failed" }
+    if let obstacle { text += ", waiting: \(obstacle)" }
+    return text
+  }
+}
+
+extension RegionEstimate {
+  func write(to writer: inout JSONWriter) {
+    writer.object("estimate") { writer in
+      writer.member("tiles", tiles)
+      writer.member("bytes", bytes)
+      writer.member("bytesPerTile", bytesPerTile)
+      writer.member("sample", sample)
+    }
+  }
+
+  var text: String {
+    let basis = sample > 0 ? "the mean of \(sample) stored" : "assumed, as none is stored yet"
+    return "\(tiles) tiles, about \(bytes) bytes (\(bytesPerTile) each, \(basis))"
+  }
+}
+
+/// How the loading of a region ended, as it is shown.
+struct RegionResult {
+  let region: Region
+  let stored: StoreTotals
+  let failures: [RegionFailure]
+  var estimate: RegionEstimate?
+
+  init(_ region: Region, of regions: OfflineRegions, _ estimate: RegionEstimate? = nil) async throws {
+    self.region = region
+    self.estimate = estimate
+    stored = try await regions.stored(region.id)
+    failures = try await regions.failures(of: region.id)
+  }
+
+  /// Prints it. Throws when something of the region is still lacking that was to come.
+  func show(_ output: OutputOptions, mustBeComplete: Bool) throws {
+    try output.print {
+      region.text(stored: stored)
+    } json: { writer in
+      region.write(to: &writer, stored: stored)
+      estimate?.write(to: &writer)
+      writer.list("failures", failures) { writer, failure in
+        writer.member("tile", "\(failure.tile)")
+        writer.member("message", failure.message)
+      }
+    }
+    guard mustBeComplete, region.state != .complete else { return }
+    for failure in failures.prefix(20) { Standard.note("bothy: \(failure.message)") }
+    let what =
+      region.state == .paused
+      ? "The region '\(region.name)' was paused" : "\(region.progress.failed) of \(region.tiles) tiles failed"
+    throw ToolError("\(what); `bothy region resume` goes on.")
+  }
+}
