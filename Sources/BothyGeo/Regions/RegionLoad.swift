@@ -32,7 +32,8 @@ enum RegionLoad: Sendable {
         return outcome(resource)
       } catch {
         let problem = failure(error, key)
-        attempts -= 1
+        // Who asked to be left alone will answer; who does not answer is waited for once.
+        attempts -= problem.status == nil ? 2 : 1
         guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else { return outcome(problem) }
         do { try await cache.wait(wait) } catch { return outcome(problem) }
       }

@@ -34,7 +34,7 @@ struct RegionRun {
   private static let batch = 256
   /// So many failures in a row are no longer the tiles' own.
   private static let failureLimit = 64
-  private static let unreachableLimit = 8
+  private static let unreachableLimit = 4
 
   init(
     _ region: Region, _ cache: ResourceCache, _ file: RegionFile, _ control: RegionControl,
