@@ -8,7 +8,8 @@
 @attached(peer)
 public macro Named(_ name: String) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Keeps an index, so that filtering and sorting by the field cost what they return, not what the type holds.
+/// Keeps an index, so that filtering and sorting by the field cost what they return, not what the type holds. Of a
+/// `Coordinate` it is an R-tree, for circles, boxes and the nearest.
 /// Each index makes a write of the record a few microseconds longer.
 @attached(peer)
 public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

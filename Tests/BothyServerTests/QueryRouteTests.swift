@@ -27,6 +27,14 @@ struct QueryRouteTests {
       (#"{"type":"Todo","where":{"field":"id","op":"in","value":["1","4","9"]}}"#, ["1", "4"]),
       (#"{"type":"Todo","where":{"field":"version","op":"=","value":"2"}}"#, ["2"]),
       (#"{"type":"Todo","where":{"near":{"field":"at","lat":2,"lon":0,"metres":1000}}}"#, ["2"]),
+      (
+        #"{"type":"Todo","order":[{"nearest":{"field":"at","lat":2.9,"lon":0}}],"limit":3}"#, ["3", "2", "4"]
+      ),
+      (#"{"type":"Todo","order":[{"farthest":{"field":"at","lat":2.9,"lon":0}},"n"],"limit":1}"#, ["1"]),
+      (
+        #"{"type":"Todo","where":{"inside":{"field":"at","west":179,"south":-90,"east":0,"north":2.5}}}"#,
+        ["1", "2"]
+      ),
       (#"{"type":"Other"}"#, []),
     ])
   func select(document: String, expected: [String]) async throws {
@@ -53,6 +61,9 @@ struct QueryRouteTests {
     "a document that is no query is 422, text that is no JSON 400",
     arguments: [
       ("[]", 422), ("{}", 422), (#"{"type":"T","where":{"field":"a","op":"~","value":1}}"#, 422),
+      (#"{"type":"T","order":[{"nearest":{"field":"at","lat":90.1,"lon":0}}]}"#, 422),
+      (#"{"type":"T","order":[{"nearest":{"field":"a') --","lat":9,"lon":0}}]}"#, 422),
+      (#"{"type":"T","where":{"near":{"field":"at","lat":0,"lon":0,"metres":-1}}}"#, 422),
       (#"{"type":"T","limit":-1}"#, 422), (#"{"type":"T","where":{"matches":"x"}}"#, 422), ("{", 400),
       (#"{"type":"T","order":["a') --"]}"#, 422), (#"{"type":"T","order":["a\"'"]}"#, 422),
       (#"{"type":"T","where":{"field":"a'b","op":"=","value":1}}"#, 422),

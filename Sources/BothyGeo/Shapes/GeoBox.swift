@@ -32,21 +32,10 @@ extension GeoBox {
       throw GeoError(
         .invalidCoordinate, "The radius \(radius) is no distance. Give a finite number of metres.")
     }
-    let hair = 1e-9
-    let latitude = min(max(center.latitude, -90), 90)
-    let longitude = min(max(center.longitude, -180), 180)
-    let angle = max(radius, 0) / Geodesy.earthRadius
-    let span = angle * 180 / .pi + hair
-    let (south, north) = (latitude - span, latitude + span)
-    let ratio = sine(min(angle, .pi / 2)) / max(cosine(latitude * .pi / 180), 1e-300)
-    guard south > -90, north < 90, ratio < 1 else {
-      self.init(west: -180, south: max(south, -90), east: 180, north: min(north, 90))
-      return
-    }
-    let width = arcSine(ratio) * 180 / .pi + hair
     self.init(
-      west: Geodesy.normalized(longitude: longitude - width), south: south,
-      east: Geodesy.normalized(longitude: longitude + width), north: north)
+      around: Coordinate(
+        latitude: min(max(center.latitude, -90), 90), longitude: min(max(center.longitude, -180), 180)),
+      metres: max(radius, 0))
   }
 
   public var crossesAntimeridian: Bool { west > east }
@@ -94,22 +83,5 @@ extension GeoBox {
       }
     }
     self.init(west: west, south: south, east: east, north: north)
-  }
-
-  /// The metres from a position to the nearest point of the box; 0 within.
-  public func distance(to coordinate: Coordinate) -> Double {
-    if contains(coordinate) { return 0 }
-    let latitude = min(max(coordinate.latitude, south), north)
-    if holds(coordinate.longitude) {
-      return coordinate.distance(to: Coordinate(latitude: latitude, longitude: coordinate.longitude))
-    }
-    // Along a meridian the nearest point is not always at the position's own latitude, so the edge is asked.
-    return min(
-      Geodesy.distance(
-        from: coordinate, toSegment: Coordinate(latitude: south, longitude: west),
-        Coordinate(latitude: north, longitude: west)),
-      Geodesy.distance(
-        from: coordinate, toSegment: Coordinate(latitude: south, longitude: east),
-        Coordinate(latitude: north, longitude: east)))
   }
 }

@@ -3,7 +3,7 @@ public import BothyStore
 /// Distances and directions on the ground.
 public enum Geodesy {
   /// The mean radius of the earth (IUGG) in metres, which `Coordinate.distance(to:)` uses too.
-  public static let earthRadius = 6_371_008.8
+  public static let earthRadius = Coordinate.earthRadius
 
   /// The same meridian from -180 to 180. A longitude in this range stays what it is, both ends included.
   public static func normalized(longitude: Double) -> Double {

@@ -3,7 +3,8 @@ import GRDB
 
 /// Examining a store and mending what can be made again.
 extension Store {
-  /// Examines the file, the tables, the rows, the text index and the reference index. Changes nothing.
+  /// Examines the file, the tables, the rows, the text index, the indexes of places and the
+  /// reference index. Changes nothing.
   ///
   /// Reads the whole file, some seconds a gigabyte, on the calling thread; holds the writer while it does. A
   /// damaged part is a finding, not an error; throws only when the store is closed.
@@ -62,7 +63,7 @@ extension Store {
     } catch { throw StoreError(error, path: path) }
   }
 
-  /// Makes again what a diagnosis found broken and repairable: indexes, the text index, the index of list
+  /// Makes again what a diagnosis found broken and repairable: indexes, the text index, the indexes of places, the index of list
   /// references. Rows are never changed. One transaction; returns what a new diagnosis finds.
   @discardableResult
   public func repair(_ diagnosis: StoreDiagnosis) throws -> StoreDiagnosis {

@@ -30,7 +30,7 @@ public struct StoreDiagnosis: Sendable, Hashable {
     }
 
     public var severity: Severity
-    /// The check that found it: `file`, `tables`, `rows`, `text`, `links`, or a module's own.
+    /// The check that found it: `file`, `tables`, `rows`, `text`, `places`, `links`, or a module's own.
     public var check: String
     public var message: String
     /// What to do about it, as a sentence.

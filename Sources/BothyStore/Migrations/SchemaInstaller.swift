@@ -76,7 +76,7 @@ struct SchemaInstaller {
     try database.execute(sql: "DELETE FROM bothy_link WHERE owner_type = ?", arguments: [type.name])
   }
 
-  /// Drops the type's indexes and full-text table, so that columns can be changed.
+  /// Drops the type's indexes, R-trees and full-text table, so that columns can be changed.
   func dropIndexes(of type: TypeSchema) throws {
     let names = try String.fetchAll(
       database,
@@ -89,6 +89,7 @@ struct SchemaInstaller {
         sql: "DROP TRIGGER IF EXISTS \("bothy_fts_\(type.name)_\(suffix)".quotedIdentifier)")
     }
     try database.execute(sql: "DROP TABLE IF EXISTS \(Self.fullTextTable(type.name))")
+    try PlaceIndex.dropAll(of: type.name, in: database)
   }
 
   /// References are always indexed: delete rules look for them. Unique fields of synced types are checked when
@@ -102,11 +103,12 @@ struct SchemaInstaller {
       try database.execute(sql: "CREATE \(unique)INDEX \(name) ON \(table) (\(columns))")
     }
     if type.hasFullText { try createFullText(of: type) }
+    for index in type.placeIndexes { try index.create(in: database) }
   }
 
   private static func hasIndex(_ field: FieldSchema) -> Bool {
     if case .reference = field.kind { return true }
-    return field.isIndexed || field.isUnique
+    return field.isUnique || field.isIndexed && field.kind != .coordinate
   }
 
   private static func indexName(_ type: TypeSchema, _ field: FieldSchema) -> String {
@@ -118,6 +120,7 @@ struct SchemaInstaller {
     let text = "bothy_fts_\(type.name)"
     return type.fields.filter(hasIndex).map { indexName(type, $0) }
       + (type.hasFullText ? [text, text + "_insert", text + "_update", text + "_delete"] : [])
+      + type.placeIndexes.flatMap(\.names)
   }
 
   static func fullTextTable(_ type: String) -> String { "bothy_fts_\(type)".quotedIdentifier }

@@ -10,6 +10,8 @@ package protocol ColumnExpressions: Sendable {
   func value(of field: FieldSchema) -> String
   func latitude(of field: FieldSchema) -> String
   func longitude(of field: FieldSchema) -> String
+  /// A condition that every record whose coordinate is in the box meets, and few others, where an index serves it.
+  func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment?
   /// The value as it is bound to be compared with `value(of:)`.
   func argument(_ value: FieldValue) -> FieldValue
   /// True when the list holds the string.

@@ -29,6 +29,9 @@ package struct DocumentColumns: ColumnExpressions {
 
   package func longitude(of field: FieldSchema) -> String { extract(field, ".lon") }
 
+  /// No index: every record of the type is looked at.
+  package func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment? { nil }
+
   /// Data stands in a document as base64 text.
   package func argument(_ value: FieldValue) -> FieldValue {
     guard case .data(let data) = value else { return value }

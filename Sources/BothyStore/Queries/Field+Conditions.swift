@@ -33,13 +33,24 @@ extension TextExpression {
 }
 
 extension CoordinateExpression {
-  /// At most `metres` from `centre` on the great circle.
-  public func within(_ metres: Double, of centre: Coordinate) -> Predicate {
+  /// At most so many metres from `centre` on the great circle; false without a coordinate. An indexed field is looked
+  /// up in its R-tree.
+  public func within(metres: Double, of centre: Coordinate) -> Predicate {
     .near(field: name, centre: centre, metres: metres)
   }
 
-  /// In the box, its edges included.
-  public func isInside(_ box: GeoBox) -> Predicate { .inside(field: name, box) }
+  /// In the box, its edges included; one whose west is greater than its east lies across the antimeridian. False
+  /// without a coordinate. An indexed field is looked up in its R-tree.
+  public func isIn(_ box: GeoBox) -> Predicate { .inside(field: name, box) }
+
+  /// By the distance from `place` on the great circle, smallest first; records without a coordinate come last. With a
+  /// limit on an indexed field only what is near is read.
+  public func nearest(to place: Coordinate) -> Ordering { Ordering(name, distanceFrom: place) }
+
+  /// By the distance from `place` on the great circle, largest first; records without a coordinate come first.
+  public func farthest(from place: Coordinate) -> Ordering {
+    Ordering(name, distanceFrom: place, ascending: false)
+  }
 }
 
 extension Field {

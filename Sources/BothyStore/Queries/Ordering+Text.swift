@@ -1,23 +1,36 @@
-/// The text form of sort keys: `-due,title`.
+/// The text form of sort keys: `-due,title` and `start NEAREST 51.5,-0.1`.
 extension Ordering: CustomStringConvertible {
-  public var description: String { (ascending ? "" : "-") + field }
+  public var description: String {
+    guard let origin else { return (ascending ? "" : "-") + field }
+    return "\(field) \(ascending ? "NEAREST" : "FARTHEST") \(origin.latitude),\(origin.longitude)"
+  }
 
-  /// Reads `-due,title`: fields separated by commas, `-` before those sorted from the largest.
+  /// Reads `-due,title`: fields separated by commas, `-` before those sorted from the largest; and
+  /// `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and longitude.
   /// Empty text is no keys. Throws `WhereSyntaxError` pointing at the key that is none.
   public static func parse(_ text: String) throws(WhereSyntaxError) -> [Ordering] {
     if text.allSatisfy(\.isWhitespace) { return [] }
+    var parts = text.split(separator: ",", omittingEmptySubsequences: false)[...]
     var keys: [Ordering] = []
     var column = 1
-    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let name = part.drop(while: \.isWhitespace)
-      let start = column + part.count - name.count
-      guard let key = Ordering(key: name) else {
+    while let part = parts.popFirst() {
+      let start = column + part.prefix(while: \.isWhitespace).count
+      column += part.count + 1
+      if let key = Ordering(key: part.drop(while: \.isWhitespace)) {
+        keys.append(key)
+        continue
+      }
+      let words = part.split(whereSeparator: \.isWhitespace)
+      guard words.count == 3, let longitude = parts.popFirst(),
+        let key = Ordering(field: words[0], word: words[1], latitude: words[2], longitude: longitude)
+      else {
         throw WhereSyntaxError(
-          message: "A field is missing here. Write fields separated by commas: -due,title.", column: start,
-          text: text)
+          message:
+            "A field is missing here. Write fields separated by commas: -due,title,start NEAREST 51.5,-0.1.",
+          column: start, text: text)
       }
       keys.append(key)
-      column += part.count + 1
+      column += longitude.count + 1
     }
     return keys
   }
@@ -27,7 +40,21 @@ extension Ordering: CustomStringConvertible {
     while name.last?.isWhitespace == true { name.removeLast() }
     let ascending = !name.hasPrefix("-")
     if !ascending || name.hasPrefix("+") { name.removeFirst() }
-    guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else { return nil }
+    guard !name.isEmpty, name.allSatisfy(\.isPartOfName) else { return nil }
     self.init(name, ascending: ascending)
   }
+
+  private init?(field: Substring, word: Substring, latitude: Substring, longitude: Substring) {
+    let words = longitude.split(whereSeparator: \.isWhitespace)
+    guard field.allSatisfy(\.isPartOfName), ["NEAREST", "FARTHEST"].contains(word.uppercased()),
+      let latitude = Double(latitude), words.count == 1, let longitude = Double(words[0])
+    else { return nil }
+    self.init(
+      String(field), distanceFrom: Coordinate(latitude: latitude, longitude: longitude),
+      ascending: word.uppercased() == "NEAREST")
+  }
+}
+
+extension Character {
+  fileprivate var isPartOfName: Bool { isLetter || isNumber || self == "_" }
 }

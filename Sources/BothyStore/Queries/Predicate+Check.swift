@@ -129,8 +129,12 @@ extension FieldValue {
   /// The value as one of `kind`, nil when it is none.
   func converted(to kind: FieldKind) -> FieldValue? {
     switch (self, kind) {
-    case (.bool, .bool), (.int, .int), (.date, .date), (.data, .data): return self
-    case (.double(let number), .double): return number.isNaN ? nil : self
+    // Not by `?:`, whose `nil` would be the value null.
+    case (.double(let number), .double) where number.isNaN: return nil
+    case (.coordinate(let place), .coordinate) where !place.isOnEarth: return nil
+    case (.bool, .bool), (.int, .int), (.double, .double), (.date, .date), (.data, .data),
+      (.coordinate, .coordinate):
+      return self
     case (.int(let number), .double): return .double(Double(number))
     case (.double(let number), .int): return Int64(exactly: number).map { .int($0) }
     case (.text, .text), (.text, .reference): return self
@@ -138,7 +142,6 @@ extension FieldValue {
     case (.int(let number), .date): return .date(number)
     case (.text(let text), .date): return Timestamp(rfc3339: text).map { .date($0.milliseconds) }
     case (.text(let text), .data): return Data(base64Encoded: text).map { .data($0) }
-    case (.coordinate(let coordinate), .coordinate): return coordinate.isOnEarth ? self : nil
     case (.json(let text), .coordinate), (.text(let text), .coordinate):
       let coordinate = try? Coordinate(json: JSONValue(parsing: text))  // not one: no value of the kind
       return coordinate.map { .coordinate($0) }
@@ -154,17 +157,6 @@ extension FieldValue {
     default:
       String(whereText.prefix(60))
     }
-  }
-}
-
-extension Coordinate {
-  var isOnEarth: Bool { (-90...90).contains(latitude) && (-180...180).contains(longitude) }
-}
-
-extension GeoBox {
-  var isOnEarth: Bool {
-    -90 <= south && south <= north && north <= 90 && (-180...180).contains(west)
-      && (-180...180).contains(east)
   }
 }
 

@@ -44,20 +44,6 @@ extension Predicate {
   }
 }
 
-extension GeoBox {
-  /// Whether the box holds the place, edges included. The meridians 180 and -180 are one.
-  public func contains(_ place: Coordinate) -> Bool {
-    guard south <= place.latitude && place.latitude <= north else { return false }
-    return holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude))
-  }
-
-  /// Whether the longitude, taken as a number, lies between the two meridians.
-  package func holds(_ longitude: Double) -> Bool {
-    west <= east
-      ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
-  }
-}
-
 extension FieldValue {
   /// Equality of values of one kind: text by its bytes, null equal to null.
   package func isSame(as other: FieldValue) -> Bool {

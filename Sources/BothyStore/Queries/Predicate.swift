@@ -35,30 +35,26 @@ public indirect enum Predicate: Sendable, Hashable {
   }
 }
 
-/// A box between two meridians and two parallels, edges included, in degrees.
-public struct GeoBox: Sendable, Hashable {
-  public var west: Double
-  public var south: Double
-  public var east: Double
-  public var north: Double
-
-  public init(west: Double, south: Double, east: Double, north: Double) {
-    self.west = west
-    self.south = south
-    self.east = east
-    self.north = north
-  }
-}
-
-/// One key of a sort: a field, or the pseudo-fields `id`, `container`, `version`.
+/// One key of a sort: a field, a pseudo-field `id`, `container`, `version`, or the distance of a coordinate.
 ///
-/// Null sorts before every value; ties are broken by id, so every order is total.
+/// Null sorts before every value, and a record without a coordinate after all that have one: it is infinitely far
+/// away. Ties are broken by id, so every order is total.
 public struct Ordering: Sendable, Hashable {
   public var field: String
+  /// Smallest, or nearest, first.
   public var ascending: Bool
+  /// Where distances are measured from; nil to sort by the field's value.
+  public var origin: Coordinate?
 
   public init(_ field: String, ascending: Bool = true) {
     self.field = field
     self.ascending = ascending
+  }
+
+  /// By the distance of the field's coordinate from `origin` on the great circle.
+  public init(_ field: String, distanceFrom origin: Coordinate, ascending: Bool = true) {
+    self.field = field
+    self.ascending = ascending
+    self.origin = origin
   }
 }

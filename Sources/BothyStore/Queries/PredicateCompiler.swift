@@ -6,6 +6,8 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   let type: TypeSchema
   let columns: Columns
   private(set) var result = SQLFragment("")
+  /// How many more conditions on places may use an index: each reads what its box holds before the first row.
+  private var indexUses = 32
 
   init(_ type: TypeSchema, _ columns: Columns) {
     self.type = type
@@ -23,7 +25,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     case .compare(let field, .notEqual, let value): try appendEquality(field, value, negated: !negated)
     default:
       if negated { result += "(" }
-      try appendLeaf(predicate)
+      try appendLeaf(predicate, negated: negated)
       if negated { result += ") IS NOT TRUE" }
     }
   }
@@ -91,8 +93,12 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   {
     if case .coordinate(let place) = value {
       let (latitude, longitude) = try position(name)
+      let here = GeoBox(
+        west: place.longitude, south: place.latitude, east: place.longitude, north: place.latitude)
+      result += "("
+      if !negated { try appendCandidates(name, here) }
       result += SQLFragment(
-        "(\(latitude) = ? AND \(longitude) = ?)" + (negated ? " IS NOT TRUE" : ""),
+        "\(latitude) = ? AND \(longitude) = ?)" + (negated ? " IS NOT TRUE" : ""),
         [.double(place.latitude), .double(place.longitude)])
     } else if value.isNull {
       result += try column(name) + (negated ? " IS NOT NULL" : " IS NULL")
@@ -101,7 +107,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendLeaf(_ predicate: Predicate) throws(StoreError) {
+  private mutating func appendLeaf(_ predicate: Predicate, negated: Bool) throws(StoreError) {
     switch predicate {
     case .compare(let name, let comparison, let value):
       if value.isNull { return result += "FALSE" }
@@ -118,8 +124,12 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     case .includes(let name, let element):
       guard case .field(let field) = try type.queryField(name) else { return result += "FALSE" }
       result += columns.includes(element, in: field, of: type)
-    case .near(let name, let centre, let metres): try appendNear(name, centre, metres)
-    case .inside(let name, let box): try appendBox(name, box)
+    case .near(let name, let centre, let metres): try appendNear(name, centre, metres, negated: negated)
+    case .inside(let name, let box):
+      result += "("
+      if !negated { try appendCandidates(name, box) }
+      try appendBox(name, box)
+      result += ")"
     case .matches(let text):
       let search = TextSearch(text)
       result += search.words.isEmpty ? SQLFragment("TRUE") : columns.matches(search, type)
@@ -159,15 +169,28 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  /// The box around the circle lets an index serve; the distance decides.
-  private mutating func appendNear(_ name: String, _ centre: Coordinate, _ metres: Double) throws(StoreError)
-  {
+  /// The box around the circle spares measuring; the distance decides.
+  private mutating func appendNear(
+    _ name: String, _ centre: Coordinate, _ metres: Double, negated: Bool
+  ) throws(StoreError) {
     let (latitude, longitude) = try position(name)
+    let box = GeoBox(around: centre, metres: metres)
     result += "("
-    try appendBox(name, GeoBox(around: centre, metres: metres))
+    if !negated { try appendCandidates(name, box) }
+    try appendBox(name, box)
     result += SQLFragment(
       " AND bothy_distance(\(latitude), \(longitude), ?, ?) <= ?)",
       [.double(centre.latitude), .double(centre.longitude), .double(metres)])
+  }
+
+  /// `… AND` before a condition that only records with a coordinate in the box meet, where an index finds them.
+  private mutating func appendCandidates(_ name: String, _ box: GeoBox) throws(StoreError) {
+    guard indexUses > 0, case .field(let field) = try type.queryField(name),
+      let candidates = columns.candidates(in: box, of: field)
+    else { return }
+    indexUses -= 1
+    result += candidates
+    result += " AND "
   }
 
   private mutating func appendBox(_ name: String, _ box: GeoBox) throws(StoreError) {

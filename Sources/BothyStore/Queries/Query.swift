@@ -32,6 +32,17 @@ public struct Query<E: Entity>: Sendable, Hashable {
   /// Sorts by the keys; where earlier keys are equal, if there are any.
   public func order(_ keys: Ordering...) -> Query { changed { $0.order += keys } }
 
+  /// Those with a coordinate, the nearest first: `nearest(to: here) { $0.start }.limit(20)`.
+  ///
+  /// Where the records meet further conditions and the field is indexed, so many of the nearest are read as it takes
+  /// to find those asked for; without a limit or an index all of them are measured.
+  public func nearest<Place: CoordinateExpression>(
+    to place: Coordinate, by field: (E.Fields) -> Place
+  ) -> Query {
+    let field = field(E.fields)
+    return self.where(field.isNotNull).order(field.nearest(to: place))
+  }
+
   /// Lets the records come in any order, where no key is given: a full scan then reads the table as it lies.
   public func inAnyOrder() -> Query { changed { $0.isUnordered = true } }
 

@@ -1,26 +1,4 @@
 /// Ranges that hold every answer, so that an index can serve a condition.
-extension GeoBox {
-  /// A box that holds every place within `metres` of `centre`, a little larger than it must be.
-  ///
-  /// Around a pole it has all meridians; across the antimeridian `west` is greater than `east`.
-  /// The meridians that touch the circle lie asin(sin r / cos φ) away from its centre.
-  package init(around centre: Coordinate, metres: Double) {
-    let degrees = 180 / Double.pi
-    let margin = 1e-6
-    let radius = metres / 6_371_008.8
-    let south = centre.latitude - radius * degrees - margin
-    let north = centre.latitude + radius * degrees + margin
-    let ratio = sine(radius) / cosine(centre.latitude / degrees)
-    let width = ratio < 1 ? arcSine(ratio) * degrees + margin : 180
-    self.init(west: -180, south: max(-90, south), east: 180, north: min(90, north))
-    guard south > -90, north < 90, width < 180 else { return }
-    west = centre.longitude - width
-    east = centre.longitude + width
-    if west < -180 { west += 360 }
-    if east > 180 { east -= 360 }
-  }
-}
-
 extension String {
   /// The first text after all that begin with this one: its last scalar raised by one, those that are the last
   /// scalar of all dropped before. Nil when there is none. UTF-8 sorts as scalars do.

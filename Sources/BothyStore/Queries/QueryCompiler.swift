@@ -32,13 +32,21 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// ` ORDER BY …`, total; nothing where any order will do.
-  package func order(_ query: RecordQuery) throws(StoreError) -> String {
-    if query.isUnordered && query.order.isEmpty { return "" }
-    var keys: [String] = []
+  package func order(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+    var order = SQLFragment("")
+    if query.isUnordered && query.order.isEmpty { return order }
     for key in query.totalOrder {
-      keys.append(try columns.expression(key.field, type) + (key.ascending ? "" : " DESC"))
+      order += order.sql.isEmpty ? " ORDER BY " : ", "
+      guard let origin = key.origin, case .field(let field) = try type.queryField(key.field) else {
+        order += try columns.expression(key.field, type) + (key.ascending ? "" : " DESC")
+        continue
+      }
+      order += SQLFragment(
+        "bothy_distance(\(columns.latitude(of: field)), \(columns.longitude(of: field)), ?, ?) "
+          + (key.ascending ? "NULLS LAST" : "DESC NULLS FIRST"),
+        [.double(origin.latitude), .double(origin.longitude)])
     }
-    return " ORDER BY " + keys.joined(separator: ", ")
+    return order
   }
 
   /// ` LIMIT ? OFFSET ?`, or nothing.

@@ -75,7 +75,8 @@ extension ReadTransaction {
   /// The ids of the records that the query describes, in its order.
   package final func ids(_ query: RecordQuery) throws -> [String] {
     let table = try catalog.table(query.type)
-    let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(query)
+    let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(
+      NearestSearch.narrowed(query, table, in: self))
     let statement = try PreparedStatement(unkept: "SELECT _id FROM \(table.name)\(tail.sql)", in: database)
     statement.bind(tail.arguments)
     defer { statement.reset() }

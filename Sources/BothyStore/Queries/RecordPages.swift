@@ -59,6 +59,12 @@ extension RecordQuery {
     var alternatives: [Predicate] = []
     var equal: [Predicate] = []
     for key in totalOrder {
+      if let origin = key.origin {
+        let circles = Circles(key.field, origin, metres: record.distance(of: key.field, from: origin))
+        alternatives.append(.and(equal + [key.ascending ? circles.outside : circles.inside]))
+        equal.append(circles.edge)
+        continue
+      }
       let value = record.queried(key.field, type)
       let beyond: Predicate =
         switch (key.ascending, value.isNull) {
@@ -72,13 +78,33 @@ extension RecordQuery {
       equal.append(.compare(field: key.field, .equal, value))
       if key.field == "id" { break }
     }
-    guard let first = totalOrder.first, first.ascending, alternatives.count > 1 else {
+    guard let first = totalOrder.first, first.ascending, first.origin == nil, alternatives.count > 1 else {
       return .or(alternatives)
     }
     let start = record.queried(first.field, type)
     // Implied by the alternatives; said so that an index can start there.
     return start.isNull
       ? .or(alternatives) : .compare(field: first.field, .greaterOrEqual, start) && .or(alternatives)
+  }
+}
+
+/// What is nearer than a distance, as far, and farther, as conditions; all without a coordinate are infinitely far.
+private struct Circles {
+  let inside: Predicate
+  let edge: Predicate
+  let outside: Predicate
+
+  init(_ field: String, _ centre: Coordinate, metres: Double) {
+    guard metres.isFinite else {
+      inside = .compare(field: field, .notEqual, .null)
+      edge = .compare(field: field, .equal, .null)
+      outside = .none
+      return
+    }
+    let disc = Predicate.near(field: field, centre: centre, metres: metres)
+    inside = metres > 0 ? .near(field: field, centre: centre, metres: metres.nextDown) : .none
+    edge = disc && !inside
+    outside = !disc
   }
 }
 

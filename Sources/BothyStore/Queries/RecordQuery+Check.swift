@@ -7,8 +7,20 @@ extension RecordQuery {
     query.filter = try filter.checked(for: schema)
     for key in order {
       let kind = try schema.queryField(key.field).kind
-      guard kind.isOrdered else {
-        throw .invalidQuery("\(schema.name).\(key.field) has no order: it is of the kind '\(kind.name)'.")
+      if let origin = key.origin {
+        guard kind == .coordinate else {
+          throw .invalidQuery(
+            "\(schema.name).\(key.field) has no distance: it is of the kind '\(kind.name)', not 'coordinate'."
+          )
+        }
+        guard origin.isOnEarth else {
+          throw .invalidQuery(
+            "The distance of \(schema.name).\(key.field) is measured from a place within ±90 and ±180.")
+        }
+      } else if !kind.isOrdered {
+        let remedy = kind == .coordinate ? " Sort by its distance from a place: 'nearest'." : ""
+        throw .invalidQuery(
+          "\(schema.name).\(key.field) has no order: it is of the kind '\(kind.name)'.\(remedy)")
       }
     }
     guard (limit ?? 0) >= 0, offset >= 0 else {
@@ -26,6 +38,6 @@ extension RecordQuery {
 
   /// The sort keys with the id after them, so that the order is total.
   package var totalOrder: [Ordering] {
-    order.contains { $0.field == "id" } ? order : order + [Ordering("id")]
+    order.contains { $0.field == "id" && $0.origin == nil } ? order : order + [Ordering("id")]
   }
 }

@@ -38,8 +38,21 @@ extension Record {
     }
   }
 
+  /// The metres between a coordinate and a place; a record without one is infinitely far away.
+  package func distance(of field: String, from origin: Coordinate) -> Double {
+    guard case .coordinate(let place) = self[field] else { return .infinity }
+    return place.distance(to: origin)
+  }
+
   fileprivate func precedes(_ other: Record, by keys: [Ordering], _ schema: TypeSchema) -> Bool {
     for key in keys {
+      if let origin = key.origin {
+        let (mine, theirs) = (
+          distance(of: key.field, from: origin), other.distance(of: key.field, from: origin)
+        )
+        if mine != theirs { return (mine < theirs) == key.ascending }
+        continue
+      }
       let mine = queried(key.field, schema)
       let theirs = other.queried(key.field, schema)
       if mine.sortsBefore(theirs) { return key.ascending }

@@ -1,5 +1,6 @@
 /// The query document, as tools and the wire carry it:
 /// `{"type", "where", "order": ["-due", "title"], "limit", "offset", "container", "children": true, "include": ["owner"]}`.
+/// A sort key by distance is `{"nearest": {"field", "lat", "lon"}}`, the farthest first `{"farthest": {…}}`.
 extension RecordQuery {
   /// Reads a query document. With a schema, values get the kinds of their fields; without, kinds are guessed
   /// from the JSON and settled when the query runs.
@@ -11,12 +12,9 @@ extension RecordQuery {
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
     self.init(try document.string("type"))
     if let condition = document["where"] { filter = try Predicate(json: condition) }
-    for key in try document.strings("order") ?? [] {
-      guard let ordering = Ordering(key: key) else {
-        throw .invalidQuery(
-          "'\(key)' is no sort key. Write a field, with '-' before it for the largest first.")
-      }
-      order.append(ordering)
+    if let keys = document["order"] {
+      guard let keys = keys.arrayValue else { throw .invalidQuery("'order' is a list of sort keys.") }
+      for key in keys { order.append(try Ordering(json: key)) }
     }
     limit = try document.count("limit")
     offset = try document.count("offset") ?? 0
@@ -40,13 +38,43 @@ extension RecordQuery {
   public var json: JSONValue {
     var members: [String: JSONValue] = ["type": .string(type)]
     if filter != .all && filter != .and([]) { members["where"] = filter.json }
-    if !order.isEmpty { members["order"] = .array(order.map { .string($0.description) }) }
+    if !order.isEmpty { members["order"] = .array(order.map(\.json)) }
     if let limit { members["limit"] = .int(Int64(limit)) }
     if offset != 0 { members["offset"] = .int(Int64(offset)) }
     if let container { members["container"] = .string(container) }
     if includesChildren { members["children"] = true }
     if !include.isEmpty { members["include"] = .array(include.map { .string($0) }) }
     return .object(members)
+  }
+}
+
+extension Ordering {
+  /// Reads a sort key of a query document. Throws `StoreError` `.invalidQuery`.
+  init(json: JSONValue) throws(StoreError) {
+    if let text = json.stringValue {
+      guard let key = Ordering(key: text) else {
+        throw .invalidQuery(
+          "'\(text)' is no sort key. Write a field, with '-' before it for the largest first.")
+      }
+      self = key
+      return
+    }
+    let outer = try QueryDocument(json, "A sort key", ["nearest", "farthest"])
+    guard json.objectValue?.count == 1, let name = json.objectValue?.keys.first else {
+      throw .invalidQuery("A sort key is a field's name, or has one of: nearest, farthest.")
+    }
+    let document = try QueryDocument(outer[name] ?? .null, "'\(name)'", ["field", "lat", "lon"])
+    let origin = Coordinate(latitude: try document.number("lat"), longitude: try document.number("lon"))
+    self.init(try document.string("field"), distanceFrom: origin, ascending: name == "nearest")
+  }
+
+  fileprivate var json: JSONValue {
+    guard let origin else { return .string(description) }
+    return [
+      (ascending ? "nearest" : "farthest"): [
+        "field": .string(field), "lat": .double(origin.latitude), "lon": .double(origin.longitude),
+      ]
+    ]
   }
 }
 

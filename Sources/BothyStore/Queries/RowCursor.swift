@@ -14,7 +14,8 @@ struct RowCursor {
   @usableFromInline
   init(_ query: RecordQuery, in transaction: ReadTransaction, isKept: Bool) throws {
     let table = try transaction.catalog.table(query.type)
-    let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(query)
+    let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(
+      NearestSearch.narrowed(query, table, in: transaction))
     let sql = table.selectSQL + tail.sql
     let database = transaction.database
     statement =

@@ -24,6 +24,10 @@ package struct TableColumns: ColumnExpressions {
 
   package func longitude(of field: FieldSchema) -> String { field.columns[1].quotedIdentifier }
 
+  package func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment? {
+    PlaceIndex(field, of: type)?.rows(in: box)
+  }
+
   package func argument(_ value: FieldValue) -> FieldValue { value }
 
   /// Lists of references are looked up in their index, other lists read from their JSON.

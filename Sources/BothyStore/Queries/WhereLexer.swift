@@ -83,10 +83,16 @@ struct WhereLexer {
     }
   }
 
-  /// A number, or a date as RFC 3339 has it.
+  /// A number, or a date as RFC 3339 has it. A unit of length that follows at once, as in 500m, is a word of its own.
   private mutating func number() throws(WhereSyntaxError) -> FieldValue {
     let column = position + 1
-    let word = take { $0.isLetter || $0.isNumber || "+-.:".contains($0) }
+    var word = take { $0.isLetter || $0.isNumber || "+-.:".contains($0) }
+    if let unit = ["km", "m"].first(where: word.lowercased().hasSuffix),
+      word.dropLast(unit.count).last?.isNumber == true
+    {
+      word.removeLast(unit.count)
+      position -= unit.count
+    }
     let scalars = Array(word)
     if scalars.count >= 8, scalars[4] == "-" || scalars.contains(":") {
       if let time = Timestamp(rfc3339: word) { return .date(time.milliseconds) }

@@ -3,7 +3,8 @@
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
 /// note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'    MATCHES 'oslo fj'
-/// location WITHIN 500 OF 59.91,10.75    location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
+/// location WITHIN 500 m OF 59.91,10.75    location WITHIN 2 km OF 59.91,10.75
+/// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
 ///
 /// Keywords may be written in any case; text stands in single or double quotes, a quote inside doubled. Fields
@@ -99,7 +100,8 @@ public struct WhereParser {
   }
 
   private mutating func circle(_ field: String) throws(WhereSyntaxError) -> Predicate {
-    let metres = try number("a radius in metres")
+    var metres = try number("a radius in metres")
+    if try takeWord("KM") { metres *= 1000 } else { _ = try takeWord("M") }
     guard try takeWord("OF") else { throw error("After the radius comes OF and a place: OF 59.91,10.75.") }
     let latitude = try number("a latitude")
     try requireSign(",", "A place is latitude,longitude: 59.91,10.75.")

@@ -13,6 +13,8 @@ public struct FieldEncoder {
   /// The first result code other than `SQLITE_OK`.
   private(set) var resultCode: Int32 = SQLITE_OK
   package private(set) var values: [FieldValue] = []
+  /// A coordinate that was none, to be refused by the write that follows.
+  private(set) var refused: Coordinate?
 
   /// Binds to `statement` from the parameter `first` on; parameters count from 1.
   init(binding statement: OpaquePointer, from first: Int32) {
@@ -99,6 +101,7 @@ public struct FieldEncoder {
 
   public mutating func encode(_ coordinate: Coordinate) {
     guard let statement else { return values.append(.coordinate(coordinate)) }
+    if !coordinate.isOnEarth { refused = coordinate }
     check(sqlite3_bind_double(statement, parameter, coordinate.latitude))
     check(sqlite3_bind_double(statement, parameter, coordinate.longitude))
   }

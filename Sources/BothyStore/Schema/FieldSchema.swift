@@ -5,6 +5,7 @@ public struct FieldSchema: Sendable, Hashable {
   public var isOptional: Bool
   /// The value a record gets when none is given: at insert, and for old rows when the field is added.
   public var defaultValue: FieldValue?
+  /// Whether there is an index: of a coordinate an R-tree, of anything else a B-tree.
   public var isIndexed: Bool
   public var isUnique: Bool
   /// Part of the type's full-text index (kind `text` only).

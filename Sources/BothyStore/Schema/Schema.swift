@@ -99,9 +99,10 @@ extension FieldValue {
     switch (self, field.kind) {
     case (.null, _): field.isOptional
     case (.bool, .bool), (.int, .int), (.double, .double), (.int, .double), (.text, .text), (.text, .uuid),
-      (.date, .date), (.data, .data), (.coordinate, .coordinate), (.json, .json), (.json, .blob),
+      (.date, .date), (.data, .data), (.json, .json), (.json, .blob),
       (.text, .reference), (.list, .references):
       true
+    case (.coordinate(let place), .coordinate): place.isOnEarth
     default: false
     }
   }

@@ -10,10 +10,16 @@ public struct Coordinate: Sendable, Hashable {
     self.longitude = longitude
   }
 
+  /// The mean radius of the earth (IUGG) in metres.
+  package static let earthRadius = 6_371_008.8
+
+  /// Whether both numbers are numbers, within ±90 and ±180.
+  package var isOnEarth: Bool { (-90...90).contains(latitude) && (-180...180).contains(longitude) }
+
   /// Reads `{"lat":…,"lon":…}`. Throws `FieldValueError` when a member is missing or out of range.
   public init(json: JSONValue) throws {
     guard let latitude = json["lat"]?.doubleValue, let longitude = json["lon"]?.doubleValue,
-      (-90...90).contains(latitude), (-180...180).contains(longitude)
+      Coordinate(latitude: latitude, longitude: longitude).isOnEarth
     else { throw FieldValueError(expected: .coordinate, found: json.canonicalText) }
     self.init(latitude: latitude, longitude: longitude)
   }
@@ -37,6 +43,6 @@ public struct Coordinate: Sendable, Hashable {
       sine(halfLatitude) * sine(halfLatitude)
       + cosine(latitude * radians) * cosine(other.latitude * radians) * sine(halfLongitude)
       * sine(halfLongitude)
-    return 2 * 6_371_008.8 * arcSine(min(1, chord.squareRoot()))
+    return 2 * Self.earthRadius * arcSine(min(1, chord.squareRoot()))
   }
 }

@@ -211,8 +211,16 @@ public final class WriteTransaction: ReadTransaction {
     note(.updated, table, id)
   }
 
-  /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte.
+  /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte. The
+  /// same for a coordinate that is none.
   private func check(_ encoder: FieldEncoder, _ statement: PreparedStatement) throws {
+    if let place = encoder.refused {
+      statement.clearBindings()
+      throw StoreError(
+        .invalidValue,
+        "(\(place.latitude), \(place.longitude)) is no place on earth: a latitude is within ±90, a longitude within "
+          + "±180 degrees.")
+    }
     guard encoder.resultCode != 0 else { return }
     statement.clearBindings()
     throw DatabaseError(resultCode: ResultCode(rawValue: encoder.resultCode))

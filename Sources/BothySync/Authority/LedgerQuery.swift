@@ -63,7 +63,7 @@ private struct GuessedFields {
   static func schema(for query: RecordQuery) throws(StoreError) -> TypeSchema {
     var guessed = GuessedFields()
     guessed.visit(query.filter, depth: 0)
-    for key in query.order { guessed.note(key.field, nil) }
+    for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
     for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
       throw StoreError(.unknownField, "'\(name)' is no field's name: letters, digits and underscores are.")
     }

@@ -9,19 +9,17 @@ struct QueryCommand: AsyncParsableCommand {
     abstract: "Prints the records that fit a condition.",
     discussion: """
       Conditions compare fields: =, !=, <, <=, >, >=, IN (…), CONTAINS, BEGINSWITH,
-      IS NULL, INCLUDES, MATCHES 'full text', location WITHIN metres OF lat,lon;
-      joined by AND, OR, NOT and brackets.
+      IS NULL, INCLUDES, MATCHES 'full text', start WITHIN 500 m OF lat,lon, start INSIDE
+      west,south,east,north; joined by AND, OR, NOT and brackets. --nearest shows the metres.
 
       Example:  bothy db query notes.bothy Note --order -due,title --limit 10
                 bothy db query notes.bothy Note --where "due < 2026-12-01"
+                bothy db query trips.bothy Trip --nearest 51.5,-0.1 --limit 20
       """)
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Fields to sort by; - before one turns it round: -due,title.", valueName: "fields"))
-  var order = ""
+  @OptionGroup var order: OrderOptions
   @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
   @Option(help: ArgumentHelp("Leave out so many at the start.", valueName: "n")) var offset = 0
   @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
@@ -37,10 +35,11 @@ struct QueryCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       let type = try session.type(query.type)
       // A server without a schema finds nothing where a field is misspelt: the file's own schema is asked first.
-      let asked = try query.query(order: order, limit: limit, offset: offset).checked(for: type)
+      let asked = try order.ordered(query.query(limit: limit, offset: offset), type).checked(for: type)
       let policy = session.fetchPolicy(fetch)
       let result = try await session.store.fetch(asked, options: RequestOptions(fetchPolicy: policy))
-      let records = try ShownRecord.all(result.values, in: session.store)
+      let nearest = order.nearest == nil ? nil : asked.order.first
+      let records = try ShownRecord.all(result.values, in: session.store, nearest: nearest)
       try output.print {
         ShownRecord.table(records, type)
       } json: { writer in

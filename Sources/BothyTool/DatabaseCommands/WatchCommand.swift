@@ -15,7 +15,7 @@ struct WatchCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
-  @Option(help: ArgumentHelp("Fields to sort by: -due,title.", valueName: "fields")) var order = ""
+  @OptionGroup var order: OrderOptions
   @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
   @Option(help: ArgumentHelp("End after so many answers.", valueName: "n")) var count: Int?
   @OptionGroup var output: OutputOptions
@@ -23,12 +23,14 @@ struct WatchCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let type = try session.type(query.type)
-      let answers = session.store.store.values(of: try query.query(order: order, limit: limit))
+      let asked = try order.ordered(query.query(limit: limit), type).checked(for: type)
+      let answers = session.store.store.values(of: asked)
+      let nearest = order.nearest == nil ? nil : asked.order.first
       let (store, output, count) = (session.store, output, count)
       try await Interrupts.running {
         var seen = 0
         for try await records in answers {
-          let shown = try ShownRecord.all(records, in: store)
+          let shown = try ShownRecord.all(records, in: store, nearest: nearest)
           try output.print {
             ShownRecord.table(shown, type) + "\n"
           } json: { writer in

@@ -5,6 +5,8 @@ import BothySync
 struct ShownRecord {
   let record: Record
   let state: String
+  /// The metres from the place that was asked for, rounded to a tenth.
+  var distance: Double?
 
   init(_ record: Record, in store: SyncedStore) throws {
     self.record = record
@@ -12,9 +14,17 @@ struct ShownRecord {
   }
 
   /// Many at once: the outbox is read once.
-  static func all(_ records: [Record], in store: SyncedStore) throws -> [ShownRecord] {
-    guard try store.pendingCounts().total > 0 else { return records.map { ShownRecord($0, state: "clean") } }
-    return try records.map { try ShownRecord($0, in: store) }
+  static func all(
+    _ records: [Record], in store: SyncedStore, nearest: Ordering? = nil
+  ) throws -> [ShownRecord] {
+    let hasPending = try store.pendingCounts().total > 0
+    return try records.map { record in
+      var shown = hasPending ? try ShownRecord(record, in: store) : ShownRecord(record, state: "clean")
+      if let nearest, let origin = nearest.origin, case .coordinate(let place) = record[nearest.field] {
+        shown.distance = (place.distance(to: origin) * 10).rounded() / 10
+      }
+      return shown
+    }
   }
 
   init(_ record: Record, state: String) {
@@ -22,13 +32,14 @@ struct ShownRecord {
     self.state = state
   }
 
-  /// The members `id, type, container, version, state, fields`.
+  /// The members `id, type, container, version, state, fields`, and `distance` where one was asked for.
   func write(to writer: inout JSONWriter) {
     writer.member("id", record.id)
     writer.member("type", record.type)
     writer.member("container", record.container)
     writer.member("version", record.version)
     writer.member("state", state)
+    if let distance { writer.member("distance", distance) }
     writer.object("fields") { writer in
       for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
         writer.key(name)
@@ -50,9 +61,11 @@ struct ShownRecord {
   }
 
   static func table(_ records: [ShownRecord], _ type: TypeSchema) -> String {
-    var table = TextTable(["id", "state"] + type.fields.map(\.name))
+    let isMeasured = records.contains { $0.distance != nil }
+    var table = TextTable(["id", "state"] + (isMeasured ? ["metres"] : []) + type.fields.map(\.name))
     for shown in records {
-      table.add([shown.record.id, shown.state] + type.fields.map { shown.record[$0.name].shown })
+      let metres = isMeasured ? [shown.distance.map { "\($0)" } ?? ""] : []
+      table.add([shown.record.id, shown.state] + metres + type.fields.map { shown.record[$0.name].shown })
     }
     return table.text(empty: "No records.")
   }

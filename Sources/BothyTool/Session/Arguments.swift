@@ -47,9 +47,53 @@ struct QueryOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Only records of this container.", valueName: "path"))
   var container: String?
 
-  func query(order: String = "", limit: Int? = nil, offset: Int = 0) throws -> RecordQuery {
+  func query(limit: Int? = nil, offset: Int = 0) throws -> RecordQuery {
     RecordQuery(
-      type, where: try WhereParser.parse(condition), order: try Ordering.parse(order), limit: limit,
-      offset: offset, container: container)
+      type, where: try WhereParser.parse(condition), limit: limit, offset: offset, container: container)
+  }
+}
+
+/// In which order: the options that `query` and `watch` share.
+struct OrderOptions: ParsableArguments {
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Fields to sort by; - before one turns it round: -due,title.", valueName: "fields"))
+  var order = ""
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Those with a place, the nearest first: 51.5,-0.1, or \"start 51.5,-0.1\" if a type has several places.",
+      valueName: "lat,lon"))
+  var nearest: String?
+
+  /// The query with the order, and with the condition that there is a place to measure from.
+  func ordered(_ query: RecordQuery, _ type: TypeSchema) throws -> RecordQuery {
+    var query = query
+    query.order = try Ordering.parse(order)
+    guard let key = try nearestKey(type) else { return query }
+    query.order.insert(key, at: 0)
+    query.filter = query.filter && .compare(field: key.field, .notEqual, .null)
+    return query
+  }
+
+  private func nearestKey(_ type: TypeSchema) throws -> Ordering? {
+    guard let nearest else { return nil }
+    let words = nearest.split(separator: " ", maxSplits: 1)
+    let isNamed = words.first?.contains { $0.isLetter || $0 == "_" } ?? false
+    let places = type.fields.filter { $0.kind == .coordinate }.map(\.name)
+    guard let field = isNamed ? words.first.map(String.init) : places.count == 1 ? places.first : nil else {
+      throw ToolError(
+        places.isEmpty
+          ? "\(type.name) has no field that is a coordinate, so none of its records is near."
+          : "\(type.name) has several places: \(places.joined(separator: ", ")). Say which: \"\(places[0]) \(nearest)\"."
+      )
+    }
+    let place = isNamed ? words.dropFirst().joined() : nearest
+    guard let keys = try? Ordering.parse("\(field) NEAREST \(place)"), keys.count == 1, keys[0].origin != nil
+    else {
+      throw ToolError("'\(nearest)' is no place. Write latitude and longitude: --nearest 51.5,-0.1.")
+    }
+    return keys[0]
   }
 }

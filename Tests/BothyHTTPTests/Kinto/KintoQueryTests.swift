@@ -43,6 +43,31 @@ struct KintoQueryTests {
       ])
   }
 
+  @Test("places are measured here, by the rule of the store")
+  func places() async throws {
+    let kinto = ScriptedKinto { _ in
+      .data(
+        [
+          ["id": "a", "last_modified": 10, "at": ["lat": 0.0, "lon": 179.9]],
+          ["id": "b", "last_modified": 20, "at": ["lat": 0.0, "lon": -179.95]],
+          ["id": "c", "last_modified": 30, "at": ["lat": 200.0, "lon": 0.0]],
+          ["id": "d", "last_modified": 40],
+        ], at: 40)
+    }
+    let here = Coordinate(latitude: 0, longitude: 180)
+    let nearest = Ordering("at", distanceFrom: here)
+    #expect(
+      try await ids(RecordQuery("Todo", where: .near(field: "at", centre: here, metres: 6000)), kinto) == [
+        "b"
+      ])
+    #expect(try await ids(RecordQuery("Todo", order: [nearest]), kinto) == ["b", "a", "c", "d"])
+    #expect(try await ids(RecordQuery("Todo", order: [nearest], limit: 1), kinto) == ["b"])
+    let query = RecordQuery(
+      "Todo", order: [Ordering("at", distanceFrom: Coordinate(latitude: 91, longitude: 0))])
+    let error = await #expect(throws: RemoteError.self) { try await ids(query, kinto) }
+    #expect(error?.code == "invalidQuery")
+  }
+
   @Test("equalities are asked of the server, quoted so that text stays text")
   func filters() async throws {
     let kinto = kinto()

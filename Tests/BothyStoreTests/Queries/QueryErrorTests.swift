@@ -46,11 +46,38 @@ import Testing
       }
       #expect(error.code == code && error.message.contains(part), "\(error)")
     }
+    let (here, nowhere) = (Coordinate(latitude: 0, longitude: 0), Coordinate(latitude: 0, longitude: .nan))
     for query in [
+      RecordQuery("Spot", order: [Ordering("size", distanceFrom: here)]),
+      RecordQuery("Spot", order: [Ordering("at", distanceFrom: nowhere)], limit: 1),
+      RecordQuery("Spot", where: .near(field: "at", centre: nowhere, metres: 1)),
+      RecordQuery("Spot", where: .near(field: "at", centre: here, metres: .infinity)),
+      RecordQuery("Spot", where: .inside(field: "at", GeoBox(west: 0, south: -.infinity, east: 1, north: 1))),
+      RecordQuery("Spot", where: .compare(field: "at", .equal, .coordinate(nowhere))),
       RecordQuery("Spot", order: [Ordering("at")]), RecordQuery("Spot", limit: -1),
       RecordQuery("Spot", offset: -1),
       RecordQuery("Spot", include: ["name"]),
-    ] { #expect(throws: StoreError.self) { try store.fetch(query) } }
+    ] {
+      let asked = #expect(throws: StoreError.self, "\(query)") { try store.fetch(query) }
+      #expect(asked?.code == .invalidQuery, "\(query)")
+      let judged = #expect(throws: StoreError.self) { try query.evaluate(over: [], schema: type) }
+      #expect(judged?.code == .invalidQuery, "\(query)")
+    }
+  }
+
+  @Test(
+    "A coordinate that is no place on earth is refused by every write", arguments: [.nan, .infinity, 90.5])
+  func offEarth(latitude: Double) throws {
+    let nowhere = Coordinate(latitude: latitude, longitude: 0)
+    let id = RecordID(type: "Spot", id: "1")
+    expect(.invalidValue) { try store.write { _ = try $0.update(id, fields: ["at": .coordinate(nowhere)]) } }
+    let errands = try Store(inMemory: Schema(Errand.self))
+    expect(.invalidValue) { try errands.write { try $0.insert(Errand("1", "x", place: nowhere)) } }
+    try errands.write { try $0.insert(Errand("1", "x", place: Coordinate(latitude: 90, longitude: -180))) }
+    expect(.invalidValue) {
+      _ = try errands.write { try $0.update(Errand.self, id: "1") { $0.place = nowhere } }
+    }
+    #expect(try errands.fetch(Query<Errand>()).first?.place == Coordinate(latitude: 90, longitude: -180))
   }
 
   @Test("Values are brought to the kind of their field")
@@ -125,6 +152,10 @@ import Testing
       "{\"type\":\"Spot\",\"where\":{\"field\":\"name\",\"op\":\"=\"}}",
       "{\"type\":\"Spot\",\"where\":{\"field\":\"name\",\"op\":\"=\",\"value\":\"x\",\"ignoringCase\":true}}",
       "{\"type\":\"Spot\",\"where\":{\"near\":{\"field\":\"at\",\"lat\":1}}}",
+      "{\"type\":\"Spot\",\"order\":[{\"nearest\":{\"field\":\"at\",\"lat\":1}}]}",
+      "{\"type\":\"Spot\",\"order\":[{\"nearest\":{\"field\":\"at\",\"lat\":91,\"lon\":0}}]}",
+      "{\"type\":\"Spot\",\"order\":[{\"near\":{\"field\":\"at\",\"lat\":1,\"lon\":0}}]}",
+      "{\"type\":\"Spot\",\"order\":[{}]}", "{\"type\":\"Spot\",\"order\":\"name\"}",
       "{\"type\":\"Spot\",\"order\":[\"-\"]}", "{\"type\":\"Nobody\"}", "{\"type\":\"Spot\",\"limit\":1.5}",
     ])
   func documents(text: String) throws {

@@ -41,6 +41,10 @@ struct RandomQueries {
     for name in (sortable + ["id", "container", "version"]).shuffled(using: &random)
       .prefix(Int.random(in: 0...3, using: &random))
     { query.order.append(Ordering(name, ascending: random.chance(0.5))) }
+    for field in type.fields where field.kind == .coordinate && random.chance(0.4) {
+      let key = Ordering(field.name, distanceFrom: coordinate(), ascending: random.chance(0.7))
+      query.order.insert(key, at: .random(in: 0...query.order.count, using: &random))
+    }
     if random.chance(0.4) { query.limit = Int.random(in: 0...12, using: &random) }
     if random.chance(0.3) { query.offset = Int.random(in: 0...8, using: &random) }
     if random.chance(0.2) { query.container = random.pick(["Item", "trips/oslo", "none"]) }

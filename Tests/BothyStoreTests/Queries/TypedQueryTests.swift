@@ -105,8 +105,12 @@ struct Note: Entity {
     #expect(try ids(all.where(.matches("mil the"))) == [])
     #expect(try ids(all.where(.matches("the mil"))) == ["3"])
     let oslo = Coordinate(latitude: 59.912, longitude: 10.751)
-    #expect(try ids(all.where { $0.place.within(500, of: oslo) }) == ["4"])
-    #expect(try ids(all.where { $0.place.within(100, of: oslo) }) == [])
+    #expect(try ids(all.where { $0.place.within(metres: 500, of: oslo) }) == ["4"])
+    #expect(try ids(all.where { $0.place.within(metres: 100, of: oslo) }) == [])
+    #expect(try ids(all.where { $0.place.isIn(GeoBox(west: 10, south: 59, east: 11, north: 60)) }) == ["4"])
+    #expect(try ids(all.nearest(to: oslo) { $0.place }.limit(3)) == ["4"])
+    #expect(try ids(all.order { $0.place.nearest(to: oslo) }) == ["4", "1", "2", "3"])
+    #expect(try ids(all.order { $0.place.farthest(from: oslo) }.limit(2)) == ["1", "2"])
     #expect(try ids(all.in(container: "farm")) == ["3"])
     #expect(
       try ids(all.order { $0.done.descending }.order { $0.title.ascending }.limit(2, offset: 1)) == [

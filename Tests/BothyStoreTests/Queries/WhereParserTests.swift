@@ -28,6 +28,14 @@ import Testing
         "at WITHIN 500 OF 59.91,-10.75",
         .near(field: "at", centre: Coordinate(latitude: 59.91, longitude: -10.75), metres: 500)
       ),
+      (
+        "at within 500 m of 51.5,-0.1",
+        .near(field: "at", centre: Coordinate(latitude: 51.5, longitude: -0.1), metres: 500)
+      ),
+      (
+        "at WITHIN 1.5km OF 51.5,-0.1",
+        .near(field: "at", centre: Coordinate(latitude: 51.5, longitude: -0.1), metres: 1500)
+      ),
       ("at INSIDE 170,-1,-170,1", .inside(field: "at", GeoBox(west: 170, south: -1, east: -170, north: 1))),
       (
         "a = 1 AND b = 2 OR NOT c = 3",
@@ -58,7 +66,8 @@ import Testing
       ("n = 1x", 5),
       ("n = 1.", 5), ("tag IN 'a'", 8), ("tag IN ('a' 'b')", 13), ("note IS 3", 9), ("= 1", 1),
       ("a = 1; DROP", 6),
-      ("at WITHIN x OF 1,2", 11), ("at WITHIN 5 1,2", 13), ("at WITHIN 5 OF 1 2", 18),
+      ("at WITHIN x OF 1,2", 11), ("at WITHIN 5 1,2", 13), ("at WITHIN 5 miles OF 1,2", 13), ("n = 5m", 6),
+      ("at WITHIN 5 OF 1 2", 18),
       ("title CONTAINS 3", 16),
       ("title CONTAINS[d] 'x'", 16), ("a = 1)", 6), ("été = ☃", 7), ("at INSIDE 1,2,3", 16),
       ("a BETWEEN 1", 3),
@@ -84,7 +93,17 @@ import Testing
   func order() throws {
     #expect(try Ordering.parse("-due, title") == [Ordering("due", ascending: false), Ordering("title")])
     #expect(try Ordering.parse(" ") == [])
-    for (text, column) in [("a,,b", 3), ("a, -", 4), ("a;b", 1), ("due desc", 1)] {
+    let here = Coordinate(latitude: 51.5, longitude: -0.1)
+    let keys = [
+      Ordering("start", distanceFrom: here), Ordering("due"),
+      Ordering("end", distanceFrom: here, ascending: false),
+    ]
+    #expect(try Ordering.parse("start nearest 51.5,-0.1, due, end FARTHEST 51.5, -0.1 ") == keys)
+    #expect(try Ordering.parse(keys.map(\.description).joined(separator: ",")) == keys)
+    for (text, column) in [
+      ("a,,b", 3), ("a, -", 4), ("a;b", 1), ("due desc", 1), ("a,at NEAREST 1", 3),
+      ("at NEAREST 1,x", 1), ("at NEAR 1,2", 1), ("at NEAREST 1 2,3", 1),
+    ] {
       let error = try #require(throws: WhereSyntaxError.self) { try Ordering.parse(text) }
       #expect(error.column == column, "\(text)")
     }

@@ -1,0 +1,96 @@
+/// A box between two meridians and two parallels, edges included, in degrees.
+///
+/// It goes east from `west` to `east`, so one whose west is greater than its east lies across the antimeridian.
+public struct GeoBox: Sendable, Hashable {
+  public var west: Double
+  public var south: Double
+  public var east: Double
+  public var north: Double
+
+  public init(west: Double, south: Double, east: Double, north: Double) {
+    self.west = west
+    self.south = south
+    self.east = east
+    self.north = north
+  }
+
+  /// Whether the box holds the place, edges included. The meridians 180 and -180 are one.
+  public func contains(_ place: Coordinate) -> Bool {
+    guard south <= place.latitude && place.latitude <= north else { return false }
+    return holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude))
+  }
+
+  /// Whether the longitude, taken as a number, lies between the two meridians.
+  package func holds(_ longitude: Double) -> Bool {
+    west <= east
+      ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
+  }
+
+  package var isOnEarth: Bool {
+    -90 <= south && south <= north && north <= 90 && (-180...180).contains(west)
+      && (-180...180).contains(east)
+  }
+
+  /// The metres on the great circle from a place to the nearest point of the box; 0 within.
+  ///
+  /// The nearest point has the place's own longitude where the box holds it, else it is on the nearer of the two
+  /// meridians: at one latitude the distance grows with the difference of longitude.
+  public func distance(to place: Coordinate) -> Double {
+    if contains(place) { return 0 }
+    let latitude = min(max(place.latitude, south), north)
+    if holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude)) {
+      return place.distance(to: Coordinate(latitude: latitude, longitude: place.longitude))
+    }
+    let edge = min(Self.turn(place.longitude, west), Self.turn(place.longitude, east))
+    // Along a meridian the cosine of the distance is one wave, whose crest is the foot of the perpendicular.
+    let (own, across) = (place.latitude * .pi / 180, edge * .pi / 180)
+    let foot = arcTangent(sine(own), over: cosine(own) * cosine(across)) * 180 / .pi
+    let origin = Coordinate(latitude: place.latitude, longitude: 0)
+    func metres(_ latitude: Double) -> Double {
+      origin.distance(to: Coordinate(latitude: latitude, longitude: edge))
+    }
+    return south <= foot && foot <= north ? metres(foot) : min(metres(south), metres(north))
+  }
+
+  /// The degrees between two meridians by the shorter way.
+  private static func turn(_ first: Double, _ second: Double) -> Double {
+    let difference = abs(first - second).truncatingRemainder(dividingBy: 360)
+    return min(difference, 360 - difference)
+  }
+}
+
+extension GeoBox {
+  /// A box that holds every place within `metres` of `centre`, a hair larger than it must be.
+  ///
+  /// Around a pole it has all meridians; across the antimeridian `west` is greater than `east`. The meridians that
+  /// touch the circle lie asin(sin r / cos φ) away from its centre. The centre is on earth, the radius 0 or more.
+  package init(around centre: Coordinate, metres: Double) {
+    let degrees = 180 / Double.pi
+    let radius = metres / Coordinate.earthRadius
+    // The distance of places that are nearly opposite is known to a ten-millionth of a radian only.
+    let hair = metres < 1_000_000 ? 1e-9 : 1e-5
+    let south = centre.latitude - radius * degrees - hair
+    let north = centre.latitude + radius * degrees + hair
+    let ratio = sine(min(radius, .pi / 2)) / max(cosine(centre.latitude / degrees), 1e-300)
+    guard south > -90, north < 90, ratio < 1 else {
+      self.init(west: -180, south: max(-90, south), east: 180, north: min(90, north))
+      return
+    }
+    let width = arcSine(ratio) * degrees + hair
+    var (west, east) = (centre.longitude - width, centre.longitude + width)
+    if west < -180 { west += 360 }
+    if east > 180 { east -= 360 }
+    self.init(west: west, south: south, east: east, north: north)
+  }
+
+  /// Boxes that are intervals of both numbers and together hold what this one does: one of them, two across the
+  /// antimeridian, or a meridian more where the edge is one that has two names.
+  package var intervals: [GeoBox] {
+    func part(_ west: Double, _ east: Double) -> GeoBox {
+      GeoBox(west: west, south: south, east: east, north: north)
+    }
+    if west > east { return [part(west, 180), part(-180, east)] }
+    if holds(180) == holds(-180) { return [self] }
+    return holds(180) ? [self, part(-180, -180)] : [self, part(180, 180)]
+  }
+}

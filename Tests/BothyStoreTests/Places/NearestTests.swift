@@ -1,0 +1,145 @@
+import BothyStore
+import Testing
+
+@Suite("Records by their places")
+struct NearestTests {
+  private func store(_ places: RandomPlaces, _ records: [Record]) throws -> Store {
+    let store = try Store(inMemory: Schema(types: [places.type]))
+    try store.write { transaction in for record in records { try transaction.insert(record) } }
+    return store
+  }
+
+  @Test(
+    "Circles, boxes and the nearest are what measuring every record gives, with an index and without",
+    arguments: 0..<20)
+  func exact(seed: UInt64) throws {
+    for indexed in [true, false] {
+      var places = RandomPlaces(seed: seed, indexed: indexed)
+      let records = (0..<300).map { places.record($0) }
+      let store = try store(places, records)
+      for round in 0..<60 {
+        let query = places.query()
+        let expected = try query.evaluate(over: records, schema: places.type).map(\.id)
+        let comment: Comment = "seed \(seed), round \(round), indexed \(indexed): \(query)"
+        #expect(try store.fetch(query).map(\.id) == expected, comment)
+        #expect(try store.read { try $0.ids(query) } == expected, comment)
+        #expect(try store.count(query) == expected.count, comment)
+      }
+    }
+  }
+
+  @Test("The nearest come in the order of their distance, at the poles and across the antimeridian")
+  func order() throws {
+    var places = RandomPlaces(seed: 1)
+    let records = (0..<500).map { places.record($0) }
+    let store = try store(places, records)
+    for here in [
+      Coordinate(latitude: 90, longitude: 0), Coordinate(latitude: -90, longitude: -120),
+      Coordinate(latitude: 0, longitude: 180), Coordinate(latitude: -16.8, longitude: -179.9999),
+      Coordinate(latitude: 51.5, longitude: -0.1),
+    ] {
+      let query = RecordQuery(
+        "Spot", where: .compare(field: "at", .notEqual, .null), order: [Ordering("at", distanceFrom: here)],
+        limit: 20)
+      let found = try store.fetch(query).map { $0.distance(of: "at", from: here) }
+      let all = records.map { $0.distance(of: "at", from: here) }.sorted()
+      #expect(found == Array(all.prefix(20)), "\(here)")
+    }
+  }
+
+  @Test("Records without a coordinate are in no circle and no box, and are the farthest")
+  func missing() throws {
+    let places = RandomPlaces(seed: 2)
+    let store = try store(
+      places,
+      [
+        Record("Spot", id: "none"),
+        Record("Spot", id: "far", ["at": .coordinate(Coordinate(latitude: 0, longitude: 180))]),
+        Record("Spot", id: "near", ["at": .coordinate(Coordinate(latitude: 0, longitude: 1))]),
+      ])
+    let here = Coordinate(latitude: 0, longitude: 0)
+    func ids(_ filter: Predicate, _ order: Ordering? = nil, limit: Int? = nil) throws -> [String] {
+      try store.fetch(RecordQuery("Spot", where: filter, order: order.map { [$0] } ?? [], limit: limit)).map(
+        \.id)
+    }
+    let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
+    #expect(try ids(.near(field: "at", centre: here, metres: 3e7)) == ["far", "near"])
+    #expect(try ids(.inside(field: "at", world)) == ["far", "near"])
+    #expect(try ids(.not(.inside(field: "at", world))) == ["none"])
+    for limit in [nil, 3, 10] {
+      #expect(
+        try ids(.all, Ordering("at", distanceFrom: here), limit: limit) == ["near", "far", "none"])
+      #expect(
+        try ids(.all, Ordering("at", distanceFrom: here, ascending: false), limit: limit) == [
+          "none", "far", "near",
+        ])
+    }
+  }
+
+  @Test("Pages in the order of distance are together the whole answer", arguments: 0..<6)
+  func pages(seed: UInt64) async throws {
+    var places = RandomPlaces(seed: seed)
+    let records = (0..<80).map { places.record($0) }
+    let store = try store(places, records)
+    for _ in 0..<8 {
+      let query = places.query()
+      var found: [String] = []
+      for try await record in store.records(query, pageSize: .random(in: 1...30, using: &places.random)) {
+        found.append(record.id)
+      }
+      #expect(
+        try found == query.evaluate(over: records, schema: places.type).map(\.id), "seed \(seed): \(query)")
+    }
+  }
+
+  @Test("An index serves circles, boxes, equal places and the nearest")
+  func plans() throws {
+    let places = RandomPlaces(seed: 3)
+    let store = try store(places, [])
+    let here = Coordinate(latitude: 0, longitude: 179.99)
+    for condition: Predicate in [
+      .near(field: "at", centre: here, metres: 5000),
+      .inside(field: "at", GeoBox(west: 179, south: -1, east: -179, north: 1)),
+      .compare(field: "at", .equal, .coordinate(here)),
+    ] {
+      let query = RecordQuery("Spot", where: condition && .compare(field: "kind", .equal, 1))
+      let tail = try QueryCompiler(places.type, TableColumns(places.type)).tail(query)
+      let plan = try store.read { transaction in
+        let explain = try PreparedStatement(
+          unkept: "EXPLAIN QUERY PLAN SELECT _id FROM Spot\(tail.sql)", in: transaction.database)
+        explain.bind(tail.arguments)
+        var lines: [String] = []
+        while try explain.step() { lines.append(explain.text(at: 3) ?? "") }
+        return lines.joined(separator: "; ")
+      }
+      #expect(
+        plan.contains("SEARCH Spot USING INTEGER PRIMARY KEY") && plan.contains("VIRTUAL TABLE"), "\(plan)")
+    }
+  }
+
+  @Test("The distance to a box is that of its nearest point, looked for one by one", arguments: 0..<10)
+  func boxes(seed: UInt64) {
+    var places = RandomPlaces(seed: seed)
+    for _ in 0..<40 {
+      let (first, second, place) = (places.coordinate(), places.coordinate(), places.coordinate())
+      let box = GeoBox(
+        west: first.longitude, south: min(first.latitude, second.latitude), east: second.longitude,
+        north: max(first.latitude, second.latitude))
+      let width = box.west <= box.east ? box.east - box.west : box.east - box.west + 360
+      var sampled = Double.infinity
+      for row in 0...60 {
+        for column in 0...60 {
+          let longitude = box.west + width * Double(column) / 60
+          sampled = min(
+            sampled,
+            place.distance(
+              to: Coordinate(
+                latitude: box.south + (box.north - box.south) * Double(row) / 60, longitude: longitude)))
+        }
+      }
+      let found = box.distance(to: place)
+      #expect(found <= sampled + 1 && sampled - found <= 500_000, "seed \(seed): \(box) \(place)")
+      if box.contains(place) { #expect(found == 0, "seed \(seed): \(box) \(place)") }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Queries by place mean the same on the device, on the server and on the way between them.
+@Suite("Fetching by place")
+struct PlaceFetchTests {
+  private static let type = TypeSchema(
+    "Spot", fields: [FieldSchema("at", .coordinate, optional: true, indexed: true), FieldSchema("n", .int)])
+
+  private func coordinate(_ random: inout SeededGenerator) -> Coordinate {
+    let latitudes: [ClosedRange<Double>] = [-90...90, 89.9...90, -90 ... -89.9, -1...1]
+    let longitudes: [ClosedRange<Double>] = [-180...180, 179.9...180, -180 ... -179.9]
+    return Coordinate(
+      latitude: .random(in: latitudes.randomElement(using: &random) ?? -90...90, using: &random),
+      longitude: .random(in: longitudes.randomElement(using: &random) ?? -180...180, using: &random))
+  }
+
+  private func query(_ random: inout SeededGenerator) -> RecordQuery {
+    let key = Ordering("at", distanceFrom: coordinate(&random), ascending: Bool.random(using: &random))
+    var query = RecordQuery("Spot", order: [key], limit: .random(in: 1...30, using: &random))
+    if Bool.random(using: &random) {
+      query.filter = .near(
+        field: "at", centre: coordinate(&random), metres: .random(in: 0...8e6, using: &random))
+    } else if Bool.random(using: &random) {
+      let (first, second) = (coordinate(&random), coordinate(&random))
+      query.filter = .inside(
+        field: "at",
+        GeoBox(
+          west: first.longitude, south: min(first.latitude, second.latitude), east: second.longitude,
+          north: max(first.latitude, second.latitude)))
+    }
+    if Bool.random(using: &random) { query.filter = query.filter && .compare(field: "n", .less, 3) }
+    return query
+  }
+
+  @Test(
+    "The server, with a schema and without, and the device answer as measuring every record does",
+    arguments: 0..<4)
+  func network(seed: UInt64) async throws {
+    var random = SeededGenerator(seed: seed)
+    let schema = Schema(types: [Self.type])
+    for rules in [AuthorityRules(), AuthorityRules(schema: schema)] {
+      let pair = try Pair(schema: schema, rules: rules)
+      var records: [Record] = []
+      for id in 0..<150 {
+        var record = Record("Spot", id: "\(id)", ["n": .int(.random(in: 0...5, using: &random))])
+        if id % 10 > 0 { record["at"] = .coordinate(coordinate(&random)) }
+        records.append(record)
+      }
+      let all = records
+      try pair.b.change { transaction in for record in all { try transaction.insert(record) } }
+      await pair.b.store.sync()
+      for round in 0..<25 {
+        let query = query(&random)
+        let expected = try query.evaluate(over: all, schema: Self.type).map(\.id)
+        let comment: Comment = "seed \(seed), round \(round): \(query)"
+        #expect(try await pair.a.remote.query(query).map(\.id.id) == expected, comment)
+        let options = RequestOptions(fetchPolicy: .networkOnly)
+        #expect(try await pair.a.store.fetch(query, options: options).values.map(\.id) == expected, comment)
+      }
+      await pair.a.store.sync()
+      for round in 0..<25 {
+        let query = query(&random)
+        let found = try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly))
+        #expect(
+          try found.values.map(\.id) == query.evaluate(over: all, schema: Self.type).map(\.id),
+          "seed \(seed), round \(round): \(query)")
+      }
+      #expect(try pair.a.store.diagnose().findings.isEmpty, "seed \(seed)")
+    }
+  }
+
+  @Test("A live answer by distance comes when a pull changes it, with the index kept in the same transaction")
+  func live() async throws {
+    let pair = try Pair(schema: Schema(types: [Self.type]))
+    let here = Coordinate(latitude: 0, longitude: 180)
+    @Sendable func spot(_ id: String, _ longitude: Double) -> Record {
+      Record(
+        "Spot", id: id, ["n": 1, "at": .coordinate(Coordinate(latitude: 0, longitude: longitude))])
+    }
+    let nearest = RecordQuery("Spot", order: [Ordering("at", distanceFrom: here)], limit: 1)
+    var answers = pair.a.store.store.values(of: nearest).makeAsyncIterator()
+    #expect(try await answers.next()?.isEmpty == true)
+    for (id, longitude, expected) in [("a", 170.0, "a"), ("b", -179.0, "b"), ("c", 179.5, "c")] {
+      try pair.b.change { try $0.insert(spot(id, longitude)) }
+      await pair.b.store.sync()
+      await pair.a.store.sync()
+      #expect(try await answers.next()?.map(\.id) == [expected])
+    }
+    try pair.b.change { _ = try $0.delete(RecordID(type: "Spot", id: "c")) }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    #expect(try await answers.next()?.map(\.id) == ["b"])
+    #expect(try pair.a.store.diagnose().findings.isEmpty)
+  }
+}
