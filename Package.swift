@@ -135,7 +135,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BothyGeoTests",
-      dependencies: ["BothyStore", "BothyCache", "BothyGeo", "BothyTesting", "CZlib", grdb, httpTypes],
+      dependencies: [
+        "BothyStore", "BothyCache", "BothyGeo", "BothyHTTP", "BothyTesting", "CZlib", grdb, httpTypes,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BothyConfigurationTests",
