@@ -4,38 +4,53 @@ internal import Foundation
 
 /// Keeps the places around a moving position at hand: fetches the tiles that are missing or old, and tells what changes.
 ///
-///     let atlas = Atlas(places: places, cache: cache, source: source)
+///     let atlas = Atlas(places: places, cache: cache, source: source, saved: UserPlaces(store))
 ///     for await position in positions { try await atlas.update(position) }
 ///
 /// Each tile is asked for once at a time, whoever needs it; runs for different positions go on side by side. Without a
 /// network everything that was ever fetched stays to be asked for.
 public actor Atlas {
   public nonisolated let places: Places
-  private let loading: TileLoading
-  private let settings: AtlasSettings
-  private let clock: LoadClock
+  /// What a person did with places; nil where nobody can.
+  public nonisolated let saved: UserPlaces?
+  let loading: TileLoading
+  let settings: AtlasSettings
+  let clock: LoadClock
   private let changed = Broadcast<SpatialChange>()
   private let stated = Broadcast<AtlasState>()
+  private let connected = Broadcast<ConnectivityState>()
 
   private var throttle = RefreshThrottle()
   private var position: Coordinate?
   private var shown = ShownTiles()
+  /// Loaded since the last time that changes were told.
+  private var untold: Set<Tile> = []
   private var required: [String: Set<Tile>] = [:]
+  private var pinned: Set<Tile>?
   private var flights: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
   private var flightNumber = 0
   private var runNumber = 0
+  private var snapshotNumber = 0
+  private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
   private var delay = RecoveryDelay()
   private var recovery: Task<Void, Never>?
+  /// Whether a tile that is needed is not held, and could not be fetched.
+  private var hasHoles = false
+  private var hasNetwork = true
+  private var hold = ConnectivityHold()
+  private var holding: Task<Void, Never>?
   public private(set) var state = AtlasState.waitingForLocation
 
   /// - Parameters:
   ///   - source: the tiles' source, known to the cache.
+  ///   - saved: the tiles of its markers and destination are fetched and pinned too.
   ///   - clock: tells the time and waits; the cache's own in an app.
   public init(
-    places: Places, cache: ResourceCache, source: ResourceSource, settings: AtlasSettings = AtlasSettings(),
-    clock: LoadClock = LoadClock()
+    places: Places, cache: ResourceCache, source: ResourceSource, saved: UserPlaces? = nil,
+    settings: AtlasSettings = AtlasSettings(), clock: LoadClock = LoadClock()
   ) {
     self.places = places
+    self.saved = saved
     self.settings = settings
     self.clock = clock
     loading = TileLoading(places: places, cache: cache, source: source)
@@ -46,6 +61,13 @@ public actor Atlas {
 
   /// The state, now and whenever it changes.
   public var states: AsyncStream<AtlasState> { stated.stream(startingWith: state) }
+
+  /// Whether the app counts as offline: it does without a network and in the state `.error`, and no more when neither
+  /// has been so for three seconds.
+  public var connectivity: ConnectivityState { hold.state }
+
+  /// The connectivity, now and whenever it changes.
+  public var connectivities: AsyncStream<ConnectivityState> { connected.stream(startingWith: hold.state) }
 
   /// The tiles that are shown: those around the position that are held.
   public var tiles: Set<Tile> { shown.tiles }
@@ -71,21 +93,25 @@ public actor Atlas {
     recovery = nil
     runNumber += 1
     let run = runNumber
+    try await pinSaved()
     let plan = try await plan(around: position)
     // Told at once: everything that is held can be asked for while the rest is on its way.
-    try await show(plan, changed: [], run)
+    try await show(plan, run)
     if !plan.stages.isEmpty, !plan.canShow { set(.loading, run) }
+    let early = plan.stages.isEmpty ? nil : showEarly(plan, run)
+    defer { early?.cancel() }
     var report = TileSetReport()
     for stage in plan.stages {
-      let part = await load(stage, current: plan.current, into: &report)
-      try await show(plan, changed: part, run)
+      await load(stage, current: plan.current, into: &report)
+      if plan.tellsCurrent { try await show(plan, run) }
       // Known before the others are tried for, which may take long.
       if report.failed[plan.current] != nil, !plan.canShow { set(.error, run) }
     }
+    try await show(plan, run)
     let isHeld = try await held([plan.current])[plan.current] != nil
-    let end = AtlasState(after: report, current: plan.current, isHeld: isHeld)
-    set(end, run)
-    if run == runNumber { scheduleRecovery(end) }
+    if run == runNumber { hasHoles = report.failed.keys.contains { !report.fromStale.contains($0) } }
+    set(AtlasState(after: report, current: plan.current, isHeld: isHeld), run)
+    if run == runNumber { scheduleRecovery() }
     return report
   }
 
@@ -100,9 +126,9 @@ public actor Atlas {
     var report = TileSetReport()
     let total = plan.stages.reduce(0) { $0 + $1.count }
     for stage in plan.stages {
-      _ = await load(stage, current: plan.current, into: &report, isPatient: true) { progress?($0, total) }
+      await load(stage, current: plan.current, into: &report, isPatient: true) { progress?($0, total) }
     }
-    if let own = self.position { try await show(self.plan(around: own), changed: report.loaded, runNumber) }
+    if let own = self.position { try await show(self.plan(around: own), runNumber) }
     return report
   }
 
@@ -115,8 +141,30 @@ public actor Atlas {
     if !keys.isEmpty { try await loading.cache.pin(keys, by: holder) }
   }
 
+  /// The places around as they are now: one value for each state of the tiles and of what is saved, made when it is
+  /// first asked for. Costs one read of each feature of the tiles, and nothing while nothing changes.
+  public func snapshot() async throws -> PlaceSnapshot {
+    let saved = try await savedPlaces()
+    let basis = SnapshotBasis(tiles: shown.tiles, places: places.revision, saved: saved)
+    if let known, known.basis == basis { return known.snapshot }
+    let places = places
+    let features = try await loading.run { try places.features(of: basis.tiles) }
+    if let known, known.basis == basis { return known.snapshot }  // made meanwhile
+    snapshotNumber += 1
+    let snapshot = PlaceSnapshot(
+      revision: snapshotNumber, tiles: basis.tiles, features: features, saved: saved)
+    known = (basis, snapshot)
+    return snapshot
+  }
+
+  private struct SnapshotBasis: Equatable {
+    let tiles: Set<Tile>
+    let places: Int
+    let saved: [SavedPlace]
+  }
+
   /// Removes all places and tiles, discards what is on its way, and fetches anew what the last position and the required
-  /// tiles need.
+  /// tiles need. What a person saved stays.
   @discardableResult
   public func clear() async throws -> TileSetReport {
     let places = places
@@ -127,24 +175,43 @@ public actor Atlas {
     return try await refresh()
   }
 
-  /// Tells that the network may be back: when the tile of the position is missing it is tried for at once.
+  /// Tells whether the device has a network. Without one nobody is asked. When one comes back, what is missing or old is
+  /// fetched at once, and so it is when one is there and something could not be had; else nil.
   @discardableResult
-  public func networkChanged() async throws -> TileSetReport? {
-    guard state == .error else { return nil }
+  public func setNetwork(isAvailable: Bool) async throws -> TileSetReport? {
+    let isNew = isAvailable && !hasNetwork
+    hasNetwork = isAvailable
+    noteConnectivity()
+    guard isAvailable else {
+      recovery?.cancel()
+      recovery = nil
+      return nil
+    }
+    guard position != nil, isNew || hasHoles else { return nil }
+    loading.cache.networkChanged()
     delay.reset()
     return try await refresh()
+  }
+
+  /// Asks the server for the tile of a position, once, and throws `CacheError` when it has none to give. That nothing has
+  /// changed is a good answer.
+  public func checkServer(at position: Coordinate) async throws {
+    try await loading.check(Tile(containing: position, zoom: settings.zoom))
   }
 
   /// Ends the streams and what is on its way. The places and the cache stay open.
   public func close() {
     recovery?.cancel()
+    holding?.cancel()
     for flight in flights.values { flight.task.cancel() }
     flights = [:]
     changed.finish()
     stated.finish()
+    connected.finish()
   }
 }
 
+/// What a run does.
 extension Atlas {
   private func held(_ tiles: some Sequence<Tile> & Sendable) async throws -> [Tile: Int64] {
     let places = places
@@ -158,64 +225,90 @@ extension Atlas {
     return try AtlasPlan(around: position, held: held, required: required, at: clock.wall(), settings)
   }
 
-  /// Loads tiles side by side and gives back those with new content. What a run for the atlas's own position can't have
-  /// is tried for again later, so it waits for no server that is down.
+  private func savedPlaces() async throws -> [SavedPlace] {
+    guard let saved else { return [] }
+    return try await loading.run { try saved.saved() }
+  }
+
+  /// Makes the tiles of what is saved required, when they are others than before.
+  private func pinSaved() async throws {
+    guard let saved else { return }
+    let zoom = settings.zoom
+    let tiles = try await loading.run { try saved.tiles(zoom: zoom) }
+    guard tiles != pinned else { return }
+    try await require(tiles, for: "saved places of \(loading.source.id)")
+    pinned = tiles
+  }
+
+  /// Loads tiles side by side. What a run for the atlas's own position can't have is tried for again later, so it waits
+  /// for no server that is down.
   private func load(
     _ tiles: [Tile], current: Tile, into report: inout TileSetReport, isPatient: Bool = false,
     done: (Int) -> Void = { _ in }
-  ) async -> Set<Tile> {
+  ) async {
     let held = (try? await held(tiles)) ?? [:]  // unreadable: the loading will tell
     let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
-      let priority = tile == current ? LoadPriority.visible : .normal
-      return (tile, flight(tile, priority, isHeld: held[tile] != nil, isPatient: isPatient))
+      var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
+      way.isHeld = held[tile] != nil
+      way.isPatient = isPatient
+      way.hasNetwork = hasNetwork
+      return (tile, flight(tile, way))
     }
-    var changed: Set<Tile> = []
     for (tile, task) in tasks {
-      let outcome = await task.value
-      report.note(tile, outcome, isHeld: held[tile] != nil)
-      if case .loaded = outcome { changed.insert(tile) }
+      report.note(tile, await task.value, isHeld: held[tile] != nil)
       done(report.count)
     }
-    return changed
   }
 
   /// The way to a tile that somebody is on already, or a new one.
-  private func flight(
-    _ tile: Tile, _ priority: LoadPriority, isHeld: Bool, isPatient: Bool
-  ) -> Task<TileOutcome, Never> {
+  private func flight(_ tile: Tile, _ way: TileLoading.Way) -> Task<TileOutcome, Never> {
     if let known = flights[tile] { return known.task }
     flightNumber += 1
     let number = flightNumber
     let loading = loading
     let task = Task {
-      let outcome = await loading.load(
-        tile, priority: priority, isHeld: isHeld, isPatient: isPatient)
-      self.land(tile, number)
+      let outcome = await loading.load(tile, way)
+      self.land(tile, number, outcome)
       return outcome
     }
     flights[tile] = (number, task)
     return task
   }
 
-  private func land(_ tile: Tile, _ number: Int) {
+  private func land(_ tile: Tile, _ number: Int, _ outcome: TileOutcome) {
+    if case .loaded = outcome { untold.insert(tile) }
     if flights[tile]?.number == number { flights[tile] = nil }
   }
 
   /// Shows what is held of a plan's tiles and tells what that changes, unless a later position has been looked at.
-  private func show(_ plan: AtlasPlan, changed: Set<Tile>, _ run: Int) async throws {
+  private func show(_ plan: AtlasPlan, _ run: Int) async throws {
     let held = try await held(plan.cover)
     guard run == runNumber else { return }
-    if let change = shown.show(Set(held.keys), changed: changed) { self.changed.send(change) }
+    // Tiles that landed while the others were looked up are told of next time, as added.
+    let change = shown.show(Set(held.keys), changed: untold)
+    untold.subtract(held.keys)
+    if let change { changed.send(change) }
+  }
+
+  /// Shows what has come so far, every now and then while a run takes long.
+  private func showEarly(_ plan: AtlasPlan, _ run: Int) -> Task<Void, Never> {
+    Task { [weak self, clock] in
+      while (try? await clock.sleep(AtlasSettings.longWait)) != nil {
+        // What can't be read now is told of at the end of the run.
+        try? await self?.show(plan, run)
+      }
+    }
   }
 
   private func set(_ state: AtlasState, _ run: Int) {
     guard run == runNumber, state != self.state else { return }
     self.state = state
     stated.send(state)
+    noteConnectivity()
   }
 
-  private func scheduleRecovery(_ state: AtlasState) {
-    guard state == .error else { return delay.reset() }
+  private func scheduleRecovery() {
+    guard hasHoles, hasNetwork else { return delay.reset() }
     var generator = SystemRandomNumberGenerator()
     let wait = delay.next(using: &generator)
     let clock = clock
@@ -227,7 +320,27 @@ extension Atlas {
 
   private func recover() async {
     recovery = nil
-    guard state == .error else { return }
-    _ = try? await refresh()  // what fails again is tried again later
+    guard hasHoles, hasNetwork else { return }
+    // When the places can't be read now, they are looked at again later.
+    if (try? await refresh()) == nil, recovery == nil { scheduleRecovery() }
+  }
+
+  private func noteConnectivity() {
+    // What is being tried again is not yet had.
+    let isTrying = state == .loading && hold.state == .offline
+    guard hold.note(isOffline: !hasNetwork || state == .error || isTrying) else { return }
+    holding?.cancel()
+    holding = nil
+    connected.send(hold.state)
+    guard hold.state == .enteringOnline else { return }
+    let turn = hold.turn
+    holding = Task { [weak self, clock] in
+      guard (try? await clock.sleep(ConnectivityHold.length)) != nil else { return }
+      await self?.endHold(turn)
+    }
+  }
+
+  private func endHold(_ turn: Int) {
+    if hold.end(turn) { connected.send(hold.state) }
   }
 }

@@ -9,6 +9,8 @@ public struct AtlasSettings: Sendable, Hashable {
   public var lifetime = PlaceTile.defaultLifetime
   /// The most tiles that one position may need.
   public var limit = 400
+  /// How long what has come waits to be told of with the rest.
+  static let longWait: Duration = .seconds(2)
 
   public init() {}
 }
@@ -19,11 +21,13 @@ public struct AtlasPlan: Sendable, Hashable {
   public let current: Tile
   /// The tiles around the position: the current one first, then by distance.
   public let cover: [Tile]
-  /// The tiles to fetch, in groups: the next group begins when the one before is done and told of. The current tile, when
-  /// it is not held, is a group of its own.
+  /// The tiles to fetch, in groups: the next group begins when the one before is done. The current tile, when it is not
+  /// held, is a group of its own.
   public let stages: [[Tile]]
   /// Whether there is something to show without a network: the current tile is held, however old.
   public let canShow: Bool
+  /// Whether the current tile is told of before the others: when it alone is missing around the position.
+  public let tellsCurrent: Bool
 
   /// - Parameters:
   ///   - held: the tiles that are held, with the time in milliseconds since 1970 at which each was last validated.
@@ -41,6 +45,7 @@ public struct AtlasPlan: Sendable, Hashable {
     }
     self.current = current
     canShow = held[current] != nil
+    tellsCurrent = cover.filter { held[$0] == nil } == [current]
     if canShow {
       stages = needed.isEmpty ? [] : [needed]
     } else {

@@ -11,6 +11,25 @@ struct TileLoading: Sendable {
   let source: ResourceSource
   private let lane = DispatchQueue(label: "bothy.places")
 
+  /// How a tile is to be got.
+  struct Way: Sendable {
+    var priority: LoadPriority
+    /// Whether an old version is there.
+    var isHeld = false
+    /// Whether a server that is taken to be down is waited for.
+    var isPatient = false
+    var hasNetwork = true
+
+    init(priority: LoadPriority) { self.priority = priority }
+
+    var options: ReadOptions {
+      var options = ReadOptions(mode: isHeld ? .networkElseCache : .cacheElseNetwork, priority: priority)
+      if !hasNetwork { options.mode = .cacheOnly }
+      options.isPatient = isPatient
+      return options
+    }
+  }
+
   /// Runs blocking work in order, away from the threads of tasks.
   func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
@@ -20,19 +39,14 @@ struct TileLoading: Sendable {
 
   /// Asks for a tile: on condition that there is something newer when an old version is held, else whatever the cache
   /// has. What fails leaves the old version as it was.
-  ///
-  /// - Parameter isPatient: whether a server that is taken to be down is waited for.
-  func load(_ tile: Tile, priority: LoadPriority, isHeld: Bool, isPatient: Bool) async -> TileOutcome {
+  func load(_ tile: Tile, _ way: Way) async -> TileOutcome {
     let generation = places.generation
     do {
       let key = try source.key(tile)
-      var options = ReadOptions(mode: isHeld ? .networkElseCache : .cacheElseNetwork, priority: priority)
-      options.isPatient = isPatient
-      let resource = try await cache.value(key, options)
-      if case .stale(.refreshFailed(let error)) = resource.freshness, isHeld { return .failed(error) }
-      if case .stale(.noNetwork) = resource.freshness, isHeld {
-        return .failed(CacheError(.offline, "There is no network; the old version of \(tile) stays."))
-      }
+      if way.isHeld, !way.hasNetwork { throw Self.offline(tile) }
+      let resource = try await cache.value(key, way.options)
+      if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld { return .failed(error) }
+      if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline(tile) }
       guard let bytes = resource.bytes else {
         try await run {
           if generation == places.generation { try places.remove([tile]) }
@@ -41,6 +55,26 @@ struct TileLoading: Sendable {
       }
       return try await take(version(tile, bytes, resource), key, generation)
     } catch { return .failed(error) }
+  }
+
+  private static func offline(_ tile: Tile) -> CacheError {
+    CacheError(.offline, "There is no network; the old version of \(tile) stays.")
+  }
+
+  /// Asks the server whether it has a tile, on condition that it is another than the one kept.
+  func check(_ tile: Tile) async throws {
+    let key = try source.key(tile)
+    var options = ReadOptions(mode: .revalidate, priority: .visible)
+    options.isPatient = false
+    var resource = try await cache.value(key, options)
+    if ![.network, .confirmed].contains(resource.origin) {
+      // One that never changes was not asked for.
+      options.mode = .networkOnly
+      resource = try await cache.value(key, options)
+    }
+    if resource.isAbsent {
+      throw CacheError(.refused, "The server has no tile \(tile).")
+    }
   }
 
   private func version(_ tile: Tile, _ bytes: Data, _ resource: CachedResource) -> PlaceTile {

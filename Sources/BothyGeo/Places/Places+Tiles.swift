@@ -15,7 +15,7 @@ extension Places {
     let number = tile.tile.rowNumber
     let isKnown = try self.tile(tile.tile).map { $0.payload == tile.payload } ?? false
     let content = isKnown ? nil : try GeoJSONTile(decoding: tile.payload, categories: categories)
-    return try write { database in
+    let change: PlaceTileChange = try write { database in
       if let generation, generation != self.generation { return .discarded }
       let held = try PlaceTileRow.read(number, database)
       if let held, held.receivedAt > tile.receivedAt { return .outdated }
@@ -31,6 +31,8 @@ extension Places {
       try writer.replace(number, features.features)
       return held == nil ? .added : .updated
     }
+    if change != .outdated, change != .discarded { noteChange() }
+    return change
   }
 
   /// Notes that the server confirmed a tile at a time, in milliseconds since 1970, with the validators that it sent; a
@@ -61,6 +63,7 @@ extension Places {
       let writer = PlaceWriter(database)
       for number in numbers { try writer.remove(number) }
     }
+    noteChange()
   }
 
   /// A tile as it came, however old; nil when it is not held. A tile without features is held as well.

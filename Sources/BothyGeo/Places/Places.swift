@@ -18,6 +18,7 @@ public final class Places: Sendable {
     var pool: DatabasePool
     var categories: CategoryTable
     var generation = 0
+    var revision = 0
   }
 
   /// Counts up when a tile's features are read in another way than before.
@@ -45,6 +46,11 @@ public final class Places: Sendable {
   /// what was on its way when they were.
   public var generation: Int { state.withLock { $0.generation } }
 
+  /// Counts up with every change of what the features are, made through this value.
+  public var revision: Int { state.withLock { $0.revision } }
+
+  func noteChange() { state.withLock { $0.revision += 1 } }
+
   /// Sorts all features into the categories of another table, from the bytes of their tiles: one transaction for each
   /// tile that was read with another version. Throws `GeoError`.
   public func setCategories(_ categories: CategoryTable) throws(GeoError) {
@@ -61,6 +67,7 @@ public final class Places: Sendable {
       }
       self.state.withLock { $0.generation += 1 }
     }
+    noteChange()
     // Done when it can be: readers may hold on to pages for a while.
     try? state.withLock { $0.pool }.vacuum()
   }
@@ -86,6 +93,7 @@ public final class Places: Sendable {
         try PlaceFile.putAway(path)
         state.pool = try PlaceFile.open(path)
         state.generation += 1
+        state.revision += 1
       }
     } catch { return PlaceFile.failure(error, path) }
     try? pool.close()  // calls that still run keep it open until they are done
@@ -120,5 +128,6 @@ public final class Places: Sendable {
         }
       }
     }
+    if !stale.isEmpty { noteChange() }
   }
 }

@@ -51,9 +51,12 @@ struct AtlasPlanTests {
     #expect(plan.current == current && plan.cover.first == current && !plan.canShow)
     #expect((9...16).contains(plan.cover.count))
     #expect(plan.stages.first == [current])
-    #expect(plan.stages.count == 2 && plan.stages[1] == Array(plan.cover.dropFirst()))
+    #expect(plan.stages.count == 2 && plan.stages[1] == Array(plan.cover.dropFirst()) && !plan.tellsCurrent)
     let distances = plan.stages[1].map { $0.bounds.distance(to: start) }
     #expect(distances == distances.sorted())
+    let others = Dictionary(uniqueKeysWithValues: plan.cover.dropFirst().map { ($0, Int64(0)) })
+    let alone = try AtlasPlan(around: start, held: others, at: week)
+    #expect(alone.tellsCurrent && alone.stages == plan.stages)
   }
 
   /// Promises: T-22

@@ -14,7 +14,8 @@ final class TileServer: ResourceLoader {
     var body: String?
     var requests: [ResourceRequest] = []
     var gate: [CheckedContinuation<Void, Never>] = []
-    var isHeldBack = false
+    /// What the addresses end in that no answer goes out for; nil for every address.
+    var heldBack: String? = "none"
   }
 
   private let state = Mutex(State())
@@ -27,12 +28,14 @@ final class TileServer: ResourceLoader {
   func set(body: String?) { state.withLock { $0.body = body } }
   func forget() { state.withLock { $0.requests = [] } }
 
-  /// Lets no answer out until `letGo`.
-  func holdBack() { state.withLock { $0.isHeldBack = true } }
+  /// Lets no answer out until `letGo`, to one tile's address or to all.
+  func holdBack(_ tile: Tile? = nil) {
+    state.withLock { $0.heldBack = tile.map { "/\($0).json" } }
+  }
 
   func letGo() {
     let waiting = state.withLock { state in
-      state.isHeldBack = false
+      state.heldBack = "none"
       defer { state.gate = [] }
       return state.gate
     }
@@ -46,8 +49,9 @@ final class TileServer: ResourceLoader {
     }
     await withCheckedContinuation { continuation in
       let isHeldBack = state.withLock { state in
-        if state.isHeldBack { state.gate.append(continuation) }
-        return state.isHeldBack
+        let isHeldBack = state.heldBack.map { request.url.hasSuffix($0) } ?? true
+        if isHeldBack { state.gate.append(continuation) }
+        return isHeldBack
       }
       if !isHeldBack { continuation.resume() }
     }
@@ -85,6 +89,7 @@ struct AtlasRig: Sendable {
   let store: SQLiteBlobStore
   let cache: ResourceCache
   let source: ResourceSource
+  let mine: UserPlaces
   let atlas: Atlas
   /// The tiles around the start.
   let cover: Set<Tile>
@@ -104,7 +109,8 @@ struct AtlasRig: Sendable {
     cache = try ResourceCache(
       sources: [source], disk: DiskTier { _ in store }, loader: server,
       clock: loadClock)
-    atlas = Atlas(places: places, cache: cache, source: source, clock: loadClock)
+    mine = UserPlaces(try Store(at: scratch.file("mine.sqlite"), schema: Schema(types: UserPlaces.types)))
+    atlas = Atlas(places: places, cache: cache, source: source, saved: mine, clock: loadClock)
     cover = Set(try AtlasPlan(around: start, held: [:], at: 0).cover)
   }
 

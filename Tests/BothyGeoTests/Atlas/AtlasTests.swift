@@ -39,8 +39,50 @@ struct AtlasTests {
     await rig.atlas.close()
     #expect(
       await changes.all() == [
-        SpatialChange(added: [current]), SpatialChange(added: rig.cover.subtracting([current])),
-        SpatialChange(updated: rig.cover),
+        SpatialChange(added: rig.cover), SpatialChange(updated: rig.cover),
+      ])
+  }
+
+  /// Promises: T-35
+  @Test("When the tile of the position alone is missing it is told of first, then the old ones around it")
+  func currentFirst() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.update(rig.start)
+    let current = try Tile(containing: rig.start, zoom: 16)
+    try rig.places.remove([current])
+    rig.pass(.seconds(8 * 24 * 3600))
+    rig.server.set(version: 2)
+    let changes = Gathering(rig.atlas.changes)
+    #expect(try await rig.atlas.refresh().loaded == rig.cover)
+    await rig.atlas.close()
+    #expect(
+      await changes.all() == [
+        SpatialChange(removed: [current]), SpatialChange(added: [current]),
+        SpatialChange(updated: rig.cover.subtracting([current])),
+      ])
+  }
+
+  /// Promises: T-30
+  @Test("One tile that takes long does not keep the others from being shown")
+  func slowTile() async throws {
+    let rig = try AtlasRig()
+    let slow = try #require(rig.cover.max())
+    rig.server.holdBack(slow)
+    let changes = Gathering(rig.atlas.changes)
+    async let run = rig.atlas.update(rig.start)
+    while try rig.places.held(rig.cover).count < rig.cover.count - 1 { await Task.yield() }
+    await rig.clock.waitForSleepers()
+    while await rig.atlas.tiles.isEmpty {
+      rig.clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    #expect(await rig.atlas.tiles == rig.cover.subtracting([slow]))
+    rig.server.letGo()
+    #expect(try await run?.loaded == rig.cover)
+    await rig.atlas.close()
+    #expect(
+      await changes.all() == [
+        SpatialChange(added: rig.cover.subtracting([slow])), SpatialChange(added: [slow]),
       ])
   }
 
@@ -126,18 +168,19 @@ struct AtlasTests {
     rig.cache.suspendNetwork()
     try await rig.atlas.update(rig.start)
     for seconds in [10, 20, 40, 80, 160, 320, 600, 600] {
-      await rig.clock.waitForSleepers()
+      // Shorter waits are those of runs that end just now.
+      while rig.clock.sleepers.first.map({ $0 < .seconds(5) }) ?? true { await Task.yield() }
       let wait = try #require(rig.clock.sleepers.first)
       #expect(wait >= .seconds(seconds) / 2 && wait <= .seconds(seconds))
       #expect(rig.clock.sleepers.count == 1)
       rig.clock.advance(by: wait)
     }
-    await rig.clock.waitForSleepers()
     rig.cache.resumeNetwork()
-    #expect(try await rig.atlas.networkChanged()?.loaded == rig.cover)
+    #expect(try await rig.atlas.setNetwork(isAvailable: true)?.loaded == rig.cover)
     #expect(await rig.atlas.state == .ready)
-    while !rig.clock.sleepers.isEmpty { await Task.yield() }
-    #expect(try await rig.atlas.networkChanged() == nil)
+    // What is left is the hold of the indicator.
+    while rig.clock.sleepers.contains(where: { $0 > .seconds(3) }) { await Task.yield() }
+    #expect(try await rig.atlas.setNetwork(isAvailable: true) == nil)
     await rig.atlas.close()
   }
 

@@ -1,13 +1,22 @@
+import BothyGeo
 import Foundation
 
-/// Real documents, where the environment says where they are; the tests show everything without them too.
+/// Real documents beside the checkout, in `../shared/fixtures`, or where `BOTHY_FIXTURES` says; the tests show
+/// everything without them too.
 enum Fixtures {
-  static let folder = ProcessInfo.processInfo.environment["BOTHY_FIXTURES"]
+  static let folder: String? = {
+    if let folder = ProcessInfo.processInfo.environment["BOTHY_FIXTURES"] { return folder }
+    var root = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { root.deleteLastPathComponent() }
+    let folder = root.appending(path: "../shared/fixtures").standardized.path
+    return FileManager.default.fileExists(atPath: folder) ? folder : nil
+  }()
 
   /// The bytes of a file below the folder; nil, with a word about it, when there is no folder.
   static func data(_ path: String) throws -> Data? {
     guard let folder else {
-      print("BOTHY_FIXTURES is not set: \(path) is not looked at.")
+      print(
+        "There are no fixtures beside the checkout, and BOTHY_FIXTURES is not set: \(path) is not looked at.")
       return nil
     }
     return try Data(contentsOf: URL(fileURLWithPath: folder).appending(path: path))
@@ -16,9 +25,38 @@ enum Fixtures {
   /// The names of the files of a folder below it; none when there is no folder.
   static func names(_ path: String) throws -> [String] {
     guard let folder else {
-      print("BOTHY_FIXTURES is not set: \(path) is not looked at.")
+      print(
+        "There are no fixtures beside the checkout, and BOTHY_FIXTURES is not set: \(path) is not looked at.")
       return []
     }
     return try FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(path)").sorted()
+  }
+
+  /// The real tiles of towns with all they hold; none when there is no folder.
+  static func townTiles() throws -> [(tile: Tile, data: Data)] {
+    var found: [(Tile, Data)] = []
+    for name in try names("soundscape-tiles") where name.hasSuffix(".json") {
+      let numbers = name.dropLast(5).split(separator: "_").compactMap { Int($0) }
+      guard numbers.count == 3, let data = try data("soundscape-tiles/\(name)") else { continue }
+      found.append((try Tile(x: numbers[1], y: numbers[2], zoom: numbers[0]), data))
+    }
+    return found
+  }
+
+  /// The nine real tiles of a walk, which hold places alone; none when there is no folder.
+  static func walkTiles() throws -> [(tile: Tile, data: Data)] {
+    var found: [(Tile, Data)] = []
+    for name in try names("grid3x3") where name.hasSuffix(".json") && !name.hasPrefix("merged") {
+      guard let data = try data("grid3x3/\(name)") else { continue }
+      found.append((try Tile(quadkey: String(name.dropLast(5))), data))
+    }
+    return found
+  }
+
+  /// All of these, each tile once.
+  static func placeTiles() throws -> [(tile: Tile, data: Data)] {
+    let towns = try townTiles()
+    let known = Set(towns.map(\.tile))
+    return towns + (try walkTiles().filter { !known.contains($0.tile) })
   }
 }

@@ -156,4 +156,38 @@ struct PlaceFileTests {
     #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
     #expect(try places.in(box: .world).map(\.name) == ["Alpha"])
   }
+
+  /// Promises: T-21
+  @Test("After closing nothing holds the file: it can be removed, and calls throw until it is opened again")
+  func closed() async throws {
+    let places = try Places(path: path)
+    try places.replace(version(cafe(1, "Alpha"), at: 5))
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<8 { group.addTask { try places.in(box: .world).count } }
+      for try await count in group { #expect(count == 1) }
+    }
+    #if os(Linux)
+      #expect(openFiles() > 0)
+    #endif
+    try places.close()
+    #if os(Linux)
+      #expect(openFiles() == 0)
+    #endif
+    #expect(throws: GeoError.self) { try places.in(box: .world) }
+    #expect(throws: GeoError.self) { try places.replace(version(at: 6)) }
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try Places(path: path).counts() == (0, 0))
+  }
+
+  #if os(Linux)
+    /// How many handles of this process lead to the file or one beside it.
+    private func openFiles() -> Int {
+      let folder = "/proc/self/fd"
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+      return names.count {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)"))?.hasPrefix(path)
+          == true
+      }
+    }
+  #endif
 }

@@ -7,41 +7,83 @@ import Testing
 /// Real tiles in the places.
 @Suite("Places of real tiles")
 struct PlaceFixtureTests {
-  /// Promises: E-14
-  @Test("The nine tiles of a walk hold 467 places, and the nearest are those that a look at all finds")
-  func walk() throws {
-    let scratch = try Scratch()
-    let places = try Places(path: scratch.file("places.sqlite"))
+  /// Promises: E-14, T-17
+  @Test("All real tiles together, whatever the order in which they come, are each feature once")
+  func union() throws {
+    let tiles = try Fixtures.placeTiles()
+    guard !tiles.isEmpty else { return }
     var union = FeatureUnion()
-    for (place, name) in try Fixtures.names("grid3x3").filter({ !$0.hasPrefix("merged") }).enumerated() {
-      guard let data = try Fixtures.data("grid3x3/\(name)") else { return }
-      let tile = try Tile(quadkey: String(name.dropLast(5)))
-      try places.replace(PlaceTile(tile, payload: data, receivedAt: Int64(place)))
-      union.set(tile, try GeoJSONTile(decoding: data), receivedAt: Int64(place))
-    }
-    guard let box = GeoBox(around: union.features.values.map(\.center)) else { return }
-    #expect(try places.counts() == (9, 467))
-    var generator = SeededGenerator(seed: 11)
-    for _ in 0..<40 {
-      let position = Coordinate(
-        latitude: .random(in: box.south...box.north, using: &generator),
-        longitude: .random(in: box.west...box.east, using: &generator))
-      let all = union.features.values.filter { PlaceFilter.places.admits($0) }.map { feature in
-        (key: feature.key, distance: distance(feature, union, position))
-      }.sorted { ($0.distance, $0.key) < ($1.distance, $1.key) }
-      let nearest = try places.nearest(20, to: position)
-      #expect(nearest.map(\.feature.key) == all.prefix(20).map(\.key))
-      let within = try places.within(radius: 150, of: position)
-      #expect(within.map(\.feature.key) == all.filter { $0.distance <= 150 }.map(\.key))
+    for (tile, data) in tiles { union.set(tile, try GeoJSONTile(decoding: data), receivedAt: 1) }
+    var generator = SeededGenerator(seed: 5)
+    var first: [MapFeature] = []
+    for turn in 0..<2 {
+      let scratch = try Scratch()
+      let places = try Places(path: scratch.file("places.sqlite"))
+      for (tile, data) in turn == 0 ? tiles : tiles.shuffled(using: &generator) {
+        try places.replace(PlaceTile(tile, payload: data, receivedAt: 1))
+      }
+      let all = try places.features(of: tiles.map(\.tile))
+      if turn == 0 { first = all }
+      #expect(all == first && Set(all.map(\.key)) == Set(union.features.keys))
+      #expect(try places.in(box: .world, .everything).count == all.count)
+      #expect(try places.counts() == (tiles.count, all.count))
+      let list = union.features.values.filter { $0.layer == .entranceList }.compactMap(\.building)
+      for building in list {
+        #expect(try places.entrances(ofBuilding: building) == union.entrances(ofBuilding: building))
+      }
     }
   }
 
-  private func distance(_ feature: MapFeature, _ union: FeatureUnion, _ position: Coordinate) -> Double {
+  /// Promises: T-19
+  @Test(
+    "Of all real tiles, the nearest and those within a radius are those that a look at every feature finds")
+  func bruteForce() throws {
+    let tiles = try Fixtures.placeTiles()
+    let scratch = try Scratch()
+    let places = try Places(path: scratch.file("places.sqlite"))
+    var entrances: [Int64: [Coordinate]] = [:]
+    for (tile, data) in tiles {
+      try places.replace(PlaceTile(tile, payload: data, receivedAt: 1))
+      for feature in try GeoJSONTile(decoding: data).features(in: .entranceList) {
+        if let building = feature.building { entrances[building, default: []] += feature.geometry.outline }
+      }
+    }
+    var everything = PlaceFilter.everything
+    everything.layers.remove(.entranceList)  // each tile's list is measured by itself
+    let features = try places.in(box: .world, everything)
+    let filters = [
+      PlaceFilter.places, everything, PlaceFilter(layers: [.road, .path], includesUnnamed: true),
+    ]
+    var generator = SeededGenerator(seed: 11)
+    for (place, tile) in tiles.map(\.tile).enumerated() {
+      // In towns further away nothing is among the nearest.
+      let center = tile.bounds.center
+      let near = features.filter { ($0.geometry.bounds?.distance(to: center) ?? 0) < 10_000 }
+      for turn in 0..<3 {
+        let box = tile.bounds
+        let position = Coordinate(
+          latitude: .random(in: box.south...box.north, using: &generator),
+          longitude: .random(in: box.west...box.east, using: &generator))
+        let filter = filters[turn]
+        let all = near.filter { filter.admits($0) }.map { feature in
+          (key: feature.key, distance: distance(feature, entrances, position))
+        }.sorted { ($0.distance, $0.key) < ($1.distance, $1.key) }
+        let note: Comment = "tile \(place), \(position)"
+        let nearest = try places.nearest(20, to: position, filter)
+        #expect(nearest.map(\.distance) == all.prefix(20).map(\.distance), note)
+        #expect(nearest.map(\.feature.key) == all.prefix(20).map(\.key), note)
+        let within = try places.within(radius: 200, of: position, filter)
+        #expect(within.map(\.feature.key) == all.filter { $0.distance <= 200 }.map(\.key), note)
+      }
+    }
+  }
+
+  private func distance(
+    _ feature: MapFeature, _ entrances: [Int64: [Coordinate]], _ position: Coordinate
+  ) -> Double {
     let edge = feature.geometry.distance(to: position)
-    guard feature.geometry.extent == .area,
-      let list = union.features[FeatureKey(.entranceList, feature.key.id)]
-    else { return edge }
-    return list.geometry.outline.reduce(edge) { min($0, $1.distance(to: position)) }
+    guard feature.layer == .poi, feature.geometry.extent == .area else { return edge }
+    return (entrances[feature.ids[0]] ?? []).reduce(edge) { min($0, $1.distance(to: position)) }
   }
 
   /// Promises: T-20, B-16

@@ -1,0 +1,111 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("An atlas and its network", .timeLimit(.minutes(1)))
+struct AtlasNetworkTests {
+  /// Promises: T-47
+  @Test("Offline is told at once, online only when it has lasted for three seconds")
+  func connectivity() async throws {
+    let rig = try AtlasRig()
+    let told = Gathering(await rig.atlas.connectivities)
+    try await rig.atlas.update(rig.start)
+    #expect(await rig.atlas.connectivity == .online)
+    #expect(try await rig.atlas.setNetwork(isAvailable: false) == nil)
+    #expect(await rig.atlas.connectivity == .offline)
+    try await rig.atlas.setNetwork(isAvailable: true)
+    #expect(await rig.atlas.connectivity == .enteringOnline)
+    await rig.clock.waitForSleepers()
+    rig.clock.advance(by: .seconds(2))
+    // It begins anew.
+    try await rig.atlas.setNetwork(isAvailable: false)
+    try await rig.atlas.setNetwork(isAvailable: true)
+    await rig.clock.waitForSleepers()
+    rig.clock.advance(by: .seconds(2))
+    #expect(await rig.atlas.connectivity == .enteringOnline)
+    rig.clock.advance(by: .seconds(1))
+    while await rig.atlas.connectivity != .online { await Task.yield() }
+    await rig.atlas.close()
+    #expect(
+      await told.all() == [.online, .offline, .enteringOnline, .offline, .enteringOnline, .online])
+  }
+
+  /// Promises: T-47
+  @Test("Without the tile of the position the app counts as offline, until it is there")
+  func error() async throws {
+    let rig = try AtlasRig()
+    rig.cache.suspendNetwork()
+    try await rig.atlas.update(rig.start)
+    #expect(await rig.atlas.connectivity == .offline)
+    try await rig.atlas.refresh()
+    #expect(await rig.atlas.connectivity == .offline)
+    rig.cache.resumeNetwork()
+    try await rig.atlas.refresh()
+    #expect(await rig.atlas.connectivity == .enteringOnline)
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-38, T-39
+  @Test("Told that there is no network it asks nobody; told that there is one it fetches at once")
+  func noNetwork() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.setNetwork(isAvailable: false)
+    let none = try #require(try await rig.atlas.update(rig.start))
+    #expect(Set(none.failed.keys) == rig.cover && rig.server.requests.isEmpty)
+    #expect(await rig.atlas.state == .error)
+    rig.clock.advance(by: .seconds(3600))
+    #expect(try await rig.atlas.setNetwork(isAvailable: true)?.loaded == rig.cover)
+    #expect(await rig.atlas.state == .ready)
+    rig.server.forget()
+    rig.pass(.seconds(8 * 24 * 3600))
+    try await rig.atlas.setNetwork(isAvailable: false)
+    #expect(try await rig.atlas.refresh().fromStale == rig.cover)
+    #expect(await rig.atlas.state == .ready && rig.server.requests.isEmpty)
+    #expect(try await rig.atlas.setNetwork(isAvailable: true)?.unchanged == rig.cover)
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-46, B-7
+  @Test(
+    "A server that sends a tile, or says that nothing has changed, is well; one that has none or fails is not"
+  )
+  func check() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.checkServer(at: rig.start)
+    #expect(rig.server.requests.count == 1)
+    try await rig.atlas.checkServer(at: rig.start)
+    #expect(rig.server.requests.count == 2)
+    #expect(rig.server.requests.last?.fields[.ifNoneMatch] == "\"v1\"")
+    rig.server.set(isDown: true)
+    await #expect(throws: CacheError.self) { try await rig.atlas.checkServer(at: rig.start) }
+    #expect(await rig.atlas.state == .waitingForLocation)
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-48
+  @Test("What else an app downloads lies in the same cache, each with a validator of its own")
+  func otherDownloads() async throws {
+    let rig = try AtlasRig()
+    let sounds = try ResourceSource(
+      "sounds", template: "https://sounds.example", freshness: .fixed(.zero),
+      userAgent: "Tests/1 (tests.example)")
+    try rig.cache.register(sounds)
+    try await rig.atlas.update(rig.start)
+    rig.server.forget()
+    rig.server.set(body: "a bell")
+    let key = try sounds.key(path: "activities/bell.wav")
+    #expect(try await rig.cache.value(key).bytes == Data("a bell".utf8))
+    #expect(try await rig.cache.value(key).origin == .confirmed)
+    #expect(rig.server.requests.map { $0.fields[.ifNoneMatch] } == [nil, "\"v1\""])
+    // Gone from here while the server says that nothing has changed: asked for anew, without a condition.
+    try await rig.cache.remove(key)
+    #expect(try await rig.cache.value(key).bytes == Data("a bell".utf8))
+    #expect(rig.server.requests.last?.fields[.ifNoneMatch] == nil)
+    #expect(try rig.places.held(rig.cover).count == rig.cover.count)
+    await rig.atlas.close()
+  }
+}

@@ -1,0 +1,99 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import GRDB
+import Testing
+
+@Suite("An atlas and what a person saved", .timeLimit(.minutes(1)))
+struct AtlasSavedTests {
+  /// Promises: B-19, T-15
+  @Test("What was looked at and saved survives a new version of the tile and the clearing of all tiles")
+  func kept() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.update(rig.start)
+    let cafe = try #require(try rig.places.nearest(1, to: rig.start).first?.feature)
+    let time = Date(timeIntervalSince1970: 1_800_000_000)
+    try rig.mine.noteSelected(cafe, at: time)
+    let marker = try rig.mine.addMarker("Bench", at: rig.start, for: cafe.key, createdAt: time)
+    rig.server.set(version: 2)
+    rig.pass(.seconds(8 * 24 * 3600))
+    #expect(try await rig.atlas.refresh().loaded == rig.cover)
+    try await rig.atlas.clear()
+    try rig.places.clear()
+    try await rig.cache.removeAll(rig.source.id)
+    let recent = try #require(try rig.mine.recentlySelected().first)
+    #expect(recent.feature == cafe.key && recent.name == "Version 1" && recent.selectedAt == time)
+    #expect(recent.position.distance(to: cafe.center) < 0.01)
+    #expect(try rig.mine.markers() == [marker])
+    await rig.atlas.close()
+    // In a file of its own, which another run of the app opens.
+    try rig.mine.store.close()
+    let again = UserPlaces(
+      try Store(at: rig.scratch.file("mine.sqlite"), schema: Schema(types: UserPlaces.types)))
+    #expect(try again.recentlySelected() == [recent] && again.saved() == [marker])
+  }
+
+  /// Promises: T-42
+  @Test("The tiles of markers and of the destination are fetched too and pinned, until these are gone")
+  func pinned() async throws {
+    let rig = try AtlasRig()
+    let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
+    let far = Geodesy.destination(from: rig.start, bearing: 45, distance: 20_000)
+    try rig.mine.setDestination("Hut", at: away)
+    let marker = try rig.mine.addMarker("Spring", at: far)
+    try rig.mine.save(SavedPlace(.location, "Somewhere", at: Coordinate(latitude: 1, longitude: 1)))
+    let tiles = try Set([away, far].map { try Tile(containing: $0, zoom: 16) })
+    #expect(try rig.mine.tiles(zoom: 16) == tiles)
+    #expect(try await rig.atlas.update(rig.start)?.loaded == rig.cover.union(tiles))
+    for tile in tiles { #expect(try rig.store.isPinned(rig.source.key(tile))) }
+    try rig.mine.setDestination("Home", at: rig.start)
+    try rig.mine.remove(marker.id)
+    try await rig.atlas.refresh()
+    for tile in tiles { #expect(try !rig.store.isPinned(rig.source.key(tile))) }
+    #expect(try rig.store.isPinned(rig.source.key(Tile(containing: rig.start, zoom: 16))))
+    #expect(try rig.mine.destination()?.name == "Home" && rig.mine.saved().count == 2)
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-31, T-32, T-33, B-17
+  @Test(
+    "The snapshot has the places of the tiles around, what was saved first, and is made once for each state")
+  func snapshot() async throws {
+    let rig = try AtlasRig()
+    #expect(try await rig.atlas.snapshot().places.isEmpty)
+    try await rig.atlas.update(rig.start)
+    // More is held than belongs to the position.
+    _ = try await rig.atlas.fetch(around: Geodesy.destination(from: rig.start, bearing: 45, distance: 9000))
+    let first = try await rig.atlas.snapshot()
+    #expect(first.tiles == rig.cover && first.places.count == rig.cover.count)
+    #expect(try rig.places.counts().features > first.places.count)
+    let cafe = try #require(try rig.places.nearest(1, to: rig.start).first?.feature)
+    #expect(first.places.contains(.feature(cafe)))
+    // Nobody reads the file again while nothing changes.
+    let queue = try DatabaseQueue(path: rig.scratch.file("places.sqlite"))
+    try await queue.write { try $0.execute(sql: "UPDATE feature SET named = 0") }
+    #expect(try await rig.atlas.snapshot().revision == first.revision)
+    try await queue.write { try $0.execute(sql: "UPDATE feature SET named = 1") }
+
+    let location = SavedPlace(.location, "Somewhere", at: rig.start)
+    try rig.mine.save(location)
+    let destination = try rig.mine.setDestination("Hut", at: rig.start)
+    let marker = try rig.mine.addMarker("My café", at: cafe.center, for: cafe.key)
+    let second = try await rig.atlas.snapshot()
+    #expect(second.revision > first.revision)
+    #expect(second.places.prefix(2) == [.saved(marker), .saved(destination)])
+    #expect(second.places.last == .saved(location))
+    #expect(!second.places.contains(.feature(cafe)) && second.places.count == first.places.count + 2)
+    let near = second.within(radius: 150, of: cafe.center)
+    #expect(near.places.contains(.saved(marker)) && near.places.count < second.places.count)
+    #expect(
+      near.places == second.places.filter { second.distance(of: $0, from: cafe.center) <= 150 })
+    rig.server.set(version: 2)
+    rig.pass(.seconds(8 * 24 * 3600))
+    try await rig.atlas.refresh()
+    #expect(try await rig.atlas.snapshot().places.last { $0.name == "Version 2" } != nil)
+    await rig.atlas.close()
+  }
+}

@@ -1,0 +1,51 @@
+import BothyGeo
+import BothyStore
+import Foundation
+import Testing
+
+@Suite("What a person did with places")
+struct UserPlacesTests {
+  private let mine: UserPlaces
+  private let start = Coordinate(latitude: 43.462, longitude: -80.52)
+
+  init() throws { mine = UserPlaces(try Store(inMemory: Schema(types: UserPlaces.types))) }
+
+  private func time(_ seconds: Int) -> Date { Date(timeIntervalSince1970: 1_800_000_000 + Double(seconds)) }
+
+  /// Promises: T-15
+  @Test("The five places looked at last come first, each once; the fifty last are remembered")
+  func recent() throws {
+    for number in 0..<60 {
+      let key = FeatureKey(.poi, String(number))
+      try mine.noteSelected(
+        SelectedPlace("Place \(number)", at: start, for: key, selectedAt: time(number)))
+    }
+    #expect(try mine.recentlySelected().map(\.name) == (55..<60).reversed().map { "Place \($0)" })
+    let key = FeatureKey(.poi, "20")
+    try mine.noteSelected(SelectedPlace("Renamed", at: start, for: key, selectedAt: time(100)))
+    #expect(try mine.recentlySelected(2).map(\.name) == ["Renamed", "Place 59"])
+    #expect(try mine.recentlySelected(100).count == UserPlaces.rememberedSelections)
+    // A mere position counts once as well.
+    for second in 200..<203 {
+      try mine.noteSelected(SelectedPlace("Here", at: start, selectedAt: time(second)))
+    }
+    #expect(try mine.recentlySelected(2).map(\.name) == ["Here", "Renamed"])
+  }
+
+  @Test("There is one destination; markers keep their order, notes and places of the map")
+  func saved() throws {
+    let first = try mine.addMarker("A", at: start, note: "By the gate", createdAt: time(1))
+    try mine.setDestination("B", at: start, createdAt: time(0))
+    try mine.setDestination("C", at: start, for: FeatureKey(.road, "-7"), createdAt: time(0))
+    var second = try mine.addMarker("D", at: start, createdAt: time(2))
+    #expect(try mine.saved().map(\.name) == ["A", "D", "C"] && mine.markers() == [first, second])
+    #expect(try mine.destination()?.feature == FeatureKey(.road, "-7"))
+    second.name = "E"
+    try mine.save(second)
+    try mine.clearDestination()
+    #expect(try mine.saved() == [first, second] && mine.destination() == nil)
+    #expect(try mine.remove(first.id) && !mine.remove(first.id))
+    #expect(FeatureKey("intersection/1_2@43,-80") == FeatureKey(.intersection, "1_2@43,-80"))
+    #expect(FeatureKey("poi") == nil && FeatureKey("sea/1") == nil)
+  }
+}
