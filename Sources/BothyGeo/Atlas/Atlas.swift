@@ -23,7 +23,7 @@ public actor Atlas {
   private var throttle = RefreshThrottle()
   private var position: Coordinate?
   private var shown = ShownTiles()
-  /// Loaded since the last time that changes were told.
+  /// Replaced by other versions since the last time that changes were told.
   private var untold: Set<Tile> = []
   private var required: [String: Set<Tile>] = [:]
   private var pinned: Set<Tile>?
@@ -76,7 +76,7 @@ public actor Atlas {
   /// the tiles that were needed. A tile that could not be fetched is no error here, see the report.
   ///
   /// - Parameter vehicleSpeed: metres a second; nil on foot.
-  /// - Throws: `GeoError` when the places can't be read.
+  /// - Throws: `GeoError` when the places can't be read, `StoreError` when what was saved can't.
   @discardableResult
   public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
@@ -276,7 +276,8 @@ extension Atlas {
   }
 
   private func land(_ tile: Tile, _ number: Int, _ outcome: TileOutcome) {
-    if case .loaded = outcome { untold.insert(tile) }
+    // A new one is told of when it is shown, which may have been before this.
+    if case .loaded(isNew: false) = outcome { untold.insert(tile) }
     if flights[tile]?.number == number { flights[tile] = nil }
   }
 

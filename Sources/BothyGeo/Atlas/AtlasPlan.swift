@@ -62,8 +62,8 @@ public struct AtlasPlan: Sendable, Hashable {
 
 /// What became of one tile that was asked for.
 public enum TileOutcome: Sendable {
-  /// New or other bytes than before.
-  case loaded
+  /// Other bytes than before; `isNew` when there were none.
+  case loaded(isNew: Bool)
   /// Confirmed, or the same bytes again.
   case unchanged
   /// The server has no such tile.

@@ -88,7 +88,8 @@ struct TileLoading: Sendable {
     do {
       let change = try await run { try places.replace(version, generation: generation) }
       switch change {
-      case .added, .updated: return .loaded
+      case .added: return .loaded(isNew: true)
+      case .updated: return .loaded(isNew: false)
       case .unchanged, .outdated: return .unchanged
       case .discarded:
         return .failed(

@@ -88,7 +88,7 @@ struct AtlasPlanTests {
     var report = TileSetReport()
     report.note(tiles[0], .failed(Refusal()), isHeld: true)
     report.note(tiles[1], .failed(Refusal()), isHeld: false)
-    report.note(tiles[2], .loaded, isHeld: false)
+    report.note(tiles[2], .loaded(isNew: true), isHeld: false)
     report.note(tiles[3], .unchanged, isHeld: true)
     report.note(tiles[4], .absent, isHeld: false)
     #expect(report.count == 5 && Set(report.failed.keys) == [tiles[0], tiles[1]])
