@@ -91,6 +91,8 @@ public enum StorageObstacle: Sendable, Hashable {
   case diskFull
   /// It was removed while it was on its way.
   case removed
+  /// Somebody reads it as a value, which these bytes are not: what is stored stays.
+  case undecodable
   /// The cache has no disk.
   case noDisk
   /// The disk failed, with what it said.

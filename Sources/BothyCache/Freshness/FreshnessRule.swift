@@ -40,7 +40,8 @@ public struct FreshnessRule: Sendable {
     self.negative = negative?.wholeMilliseconds
   }
 
-  /// As the answer's fields say (RFC 9111).
+  /// As the answer's fields say (RFC 9111). What says `must-revalidate` or `no-cache` is not used stale, also not without a
+  /// network (§5.2.2.2): such reads fail, unless the resource is pinned or the mode asks for what is stored.
   public static let http = FreshnessRule(.http(min: 0, max: .max, otherwise: 0))
 
   /// As the answer's fields say, within bounds.

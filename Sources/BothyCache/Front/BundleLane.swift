@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import HTTPTypes
 
 /// What came with the app, read on a thread of the cache's own.
 final class BundleLane: Sendable {
@@ -9,15 +10,15 @@ final class BundleLane: Sendable {
 
   var isEmpty: Bool { readers.isEmpty }
 
-  /// The first reader's entry; one that cannot be read is passed over.
-  func entry(_ key: ResourceKey) async -> CacheEntry? {
+  /// The first reader's answer to the request; one that cannot be read is passed over.
+  func answer(_ key: ResourceKey, for request: HTTPFields) async -> VariantSearch.Found? {
     if readers.isEmpty { return nil }
     return await withCheckedContinuation { continuation in
       reading.async { [readers] in
         for reader in readers {
           // A reader that fails has nothing: the next one, or the network, is asked.
-          if let entry = try? reader.entry(key) {
-            continuation.resume(returning: entry)
+          if let found = try? VariantSearch(key, for: request, in: reader).answer {
+            continuation.resume(returning: found)
             return
           }
         }

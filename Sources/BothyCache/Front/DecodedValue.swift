@@ -1,8 +1,10 @@
 internal import Synchronization
 
-/// Names a decoded value in memory: the resource, and what it was decoded to.
+/// Names a decoded value in memory: the answer, and what it was decoded to.
 struct DecodedKey: Hashable, Sendable {
   var resource: ResourceKey
+  /// Which of several answers for different requests.
+  var variedOn: [VariedField]
   var type: String
   var version: Int
 }

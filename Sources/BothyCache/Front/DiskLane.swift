@@ -8,6 +8,7 @@ internal import Synchronization
 final class DiskLane: Sendable {
   struct Stored: Sendable {
     var outcome: StorageOutcome
+    var place = VariantPlace.only
     /// The bytes are those that were there before.
     var isUnchanged = false
     var evicted: [ResourceKey] = []
@@ -16,6 +17,8 @@ final class DiskLane: Sendable {
   private struct Entry: Sendable {
     var key: ResourceKey
     var entry: CacheEntry
+    /// Whether others may be stored under the key that are for other requests.
+    var hasOthers: Bool
     var isWanted: @Sendable () -> Bool
     var done: CheckedContinuation<Stored, Never>
   }
@@ -60,14 +63,29 @@ final class DiskLane: Sendable {
     }
   }
 
-  /// Writes an entry, unless it is not wanted any more when its turn comes. Never throws: a disk that fails is told of
-  /// in the outcome.
+  /// Writes an entry in its place among the variants of its key, unless it is not wanted any more when its turn comes.
+  /// Never throws: a disk that fails is told of in the outcome.
+  ///
+  /// - Parameter hasOthers: whether entries for other requests are known to be there, which one for all outdates.
   func store(
-    _ key: ResourceKey, _ entry: CacheEntry, ifWanted isWanted: @escaping @Sendable () -> Bool
+    _ key: ResourceKey, _ entry: CacheEntry, hasOthers: Bool,
+    ifWanted isWanted: @escaping @Sendable () -> Bool
   ) async -> Stored {
     await withCheckedContinuation { continuation in
-      append(.store(Entry(key: key, entry: entry, isWanted: isWanted, done: continuation)))
+      append(
+        .store(
+          Entry(key: key, entry: entry, hasOthers: hasOthers, isWanted: isWanted, done: continuation)))
     }
+  }
+
+  /// Where an entry goes. To be asked by the thread that writes.
+  private func place(_ entry: Entry) -> VariantPlace {
+    guard entry.hasOthers || !entry.entry.metadata.variedOn.isEmpty else { return .only }
+    let stored = entry.key.variants.compactMap { key in
+      // What cannot be read is not there; writing will tell.
+      (try? store.metadata(key)).map { (variant: key.variant, metadata: $0) }
+    }
+    return VariantPlace(of: entry.entry.metadata, among: stored)
   }
 
   private func append(_ job: Job) {
@@ -111,18 +129,27 @@ final class DiskLane: Sendable {
     }
     if wanted.isEmpty { return }
     do {
-      let report = try store.store(wanted.map { ($0.key, $0.entry) })
+      let places = wanted.map { place($0) }
+      let placed = zip(wanted, places).map { (key: $0.key.of(variant: $1.variant), entry: $0.entry) }
+      let report = try store.store(placed)
+      let outdated = zip(wanted, places).flatMap { entry, place in
+        place.outdated.map { entry.key.of(variant: $0) }
+      }
+      // What cannot be removed goes when it is evicted; the new answer is found before it.
+      if !outdated.isEmpty { try? store.remove(outdated) }
       var evicted = report.evicted
-      for entry in wanted {
+      for (index, entry) in wanted.enumerated() {
+        let key = placed[index].key
         let outcome: StorageOutcome =
-          switch report.refused[entry.key] {
+          switch report.refused[key] {
           case .tooLarge: .notStored(.tooLarge)
           case .diskFull: .notStored(.diskFull)
           case nil: .stored
           }
         entry.done.resume(
           returning: Stored(
-            outcome: outcome, isUnchanged: report.unchanged.contains(entry.key), evicted: evicted))
+            outcome: outcome, place: places[index], isUnchanged: report.unchanged.contains(key),
+            evicted: evicted))
         evicted = []
       }
     } catch {

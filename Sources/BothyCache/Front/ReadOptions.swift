@@ -2,7 +2,7 @@ public import HTTPTypes
 
 /// Whom a read asks, in which order.
 public enum ReadMode: String, Sendable, Hashable, CaseIterable {
-  /// The cache alone, whatever is stored there; never waits for a network.
+  /// The cache alone, whatever is stored there and whatever its server says of stale copies; never waits for a network.
   case cacheOnly
   /// The cache; the network when nothing fresh is stored. The default.
   case cacheElseNetwork
@@ -12,7 +12,8 @@ public enum ReadMode: String, Sendable, Hashable, CaseIterable {
   case networkOnly
   /// The network, on condition that it has something newer; fails when it cannot be asked.
   case revalidate
-  /// What is stored at once, and then what the network brings: with `values`, both; with `value`, the first.
+  /// What is stored at once, fresh or marked as stale, and then what the network brings: with `values`, both; with
+  /// `value`, the first.
   case staleThenFresh
 }
 

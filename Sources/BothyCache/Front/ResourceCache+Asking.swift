@@ -1,13 +1,14 @@
 internal import Foundation
 internal import HTTPTypes
+internal import Synchronization
 
 /// Asking the server: one request for all who want the same, and what its answer does to what is stored.
 extension ResourceCache {
-  /// What one request is shared by: the key, and what the request says that answers may depend on.
+  /// What one request is shared by: the key, and what the request says that answers may depend on. As what the bytes
+  /// are read makes no difference to it.
   struct FlightKey: Hashable, Sendable {
     var key: ResourceKey
     var fields: HTTPFields
-    var type: String?
   }
 
   /// How a request ended, for everybody who waited for it.
@@ -32,9 +33,12 @@ extension ResourceCache {
     }
     let key = demand.key
     board.count(key.source) { $0.coalesced += 1 }
-    let name = FlightKey(key: key, fields: demand.options.fields, type: demand.options.typed?.type)
+    let name = FlightKey(key: key, fields: demand.options.fields)
+    let reader = readers.enter(name, demand.options.typed)
+    defer { readers.leave(name, reader) }
+    let outcome: FetchOutcome
     do throws(LoadFailure) {
-      return try await flights.value(
+      outcome = try await flights.value(
         for: name, priority: demand.options.priority, progress: demand.options.progress
       ) { flight async throws(LoadFailure) in
         try await self.load(demand, fetcher, flight)
@@ -42,6 +46,19 @@ extension ResourceCache {
     } catch {
       throw CacheError(error, key)
     }
+    guard let typed = demand.options.typed, case .resource(let resource, _) = outcome, !resource.isAbsent
+    else { return outcome }
+    // The request may have been another reader's, who wants the same bytes as something else.
+    do { _ = try decodedValue(of: resource.stored, key, typed) } catch {
+      return .failed(Self.undecodable(key, typed, error, status: resource.metadata.status))
+    }
+    return outcome
+  }
+
+  private static func undecodable(
+    _ key: ResourceKey, _ typed: TypedDemand, _ error: any Error, status: Int
+  ) -> CacheError {
+    CacheError(.undecodable, "\(key) does not decode to \(typed.type): \(error)", status: status)
   }
 
   /// The work of one flight.
@@ -106,20 +123,21 @@ extension ResourceCache {
 
   /// What a conditional request compares with: what is stored for this request, bytes included.
   private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
-    if let stored = memory.look(demand.key), matches(stored, demand) { return stored }
-    // A disk that fails here costs an unconditional request.
-    if let entry = try? await disk?.read({ try $0.entry(demand.key) }), matches(StoredEntry(entry), demand) {
-      return StoredEntry(entry)
+    let (key, typed, request) = (demand.key, demand.options.typed, demand.requestFields)
+    for place in key.variants {
+      if let stored = memory.look(place), stored.answers(request), isAcceptable(stored, key, typed) {
+        return stored
+      }
     }
-    guard let entry = await bundled.entry(demand.key) else { return nil }
-    let stored = StoredEntry(entry)
-    return matches(stored, demand) ? stored : nil
-  }
-
-  private func matches(_ stored: StoredEntry, _ demand: Demand) -> Bool {
-    guard isAcceptable(stored, demand.key, demand.options.typed) else { return false }
-    let varied = stored.entry.metadata.variedOn
-    return varied.isEmpty || Vary.matches(varied, demand.requestFields)
+    // A disk that fails here costs an unconditional request.
+    if let answer = try? await disk?.read({ try VariantSearch(key, for: request, in: $0).answer }),
+      isAcceptable(answer.stored, key, typed)
+    {
+      return answer.stored
+    }
+    guard let answer = await bundled.answer(key, for: request), isAcceptable(answer.stored, key, typed)
+    else { return nil }
+    return answer.stored
   }
 
   private func apply(
@@ -132,17 +150,22 @@ extension ResourceCache {
       var metadata = metadata
       let isNegative = AnswerKind.isNegative(metadata.status)
       let body = isNegative && !demand.rule.keepsEveryStatus ? Data() : answer.body
-      metadata.valueType = demand.options.typed?.type
-      metadata.formatVersion = demand.options.typed?.version ?? 0
-      let entry = CacheEntry(metadata: metadata, body: body)
       board.count(key.source) { $0.bytesLoaded += Int64(body.count) }
-      if let typed = demand.options.typed, !isNegative {
-        do { _ = try decodedValue(of: StoredEntry(entry), key, typed) } catch {
-          return .failed(
-            CacheError(
-              .undecodable, "\(key) does not decode to \(typed.type): \(error)", status: answer.status))
-        }
+      let types = isNegative ? [] : readers.types(FlightKey(key: key, fields: demand.options.fields))
+      let bare = StoredEntry(CacheEntry(metadata: metadata, body: body))
+      do {
+        let typed = try reading(bare, key, as: types)
+        metadata.valueType = typed?.type
+        metadata.formatVersion = typed?.version ?? 0
+      } catch {
+        // Who wants the bytes alone gets them; what is stored stays as it is.
+        noteFailure(key, error)
+        return .resource(
+          CachedResource(
+            key: key, stored: bare, origin: .network, freshness: .fresh, age: 0,
+            storage: .notStored(.undecodable)), isNew: true)
       }
+      let entry = CacheEntry(metadata: metadata, body: body)
       let wasSame = stored.map { $0.entry.body == body && $0.isAbsent == isNegative }
       return await keep(key, entry, wasSame: wasSame, origin: .network, ticket)
     case .renew(let metadata):
@@ -157,6 +180,23 @@ extension ResourceCache {
       return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
     case .fail(let failure): return .failed(CacheError(failure, key))
     }
+  }
+
+  /// As what new bytes are to be stored: the first of the types that they decode to; nil when nobody wants a value.
+  private func reading(
+    _ stored: StoredEntry, _ key: ResourceKey, as types: [TypedDemand]
+  ) throws(CacheError) -> TypedDemand? {
+    var failure: CacheError?
+    for typed in types {
+      do {
+        _ = try decodedValue(of: stored, key, typed)
+        return typed
+      } catch {
+        failure = failure ?? Self.undecodable(key, typed, error, status: stored.entry.metadata.status)
+      }
+    }
+    if let failure { throw failure }
+    return nil
   }
 
   private func handOut(_ key: ResourceKey, _ entry: CacheEntry, _ obstacle: StorageObstacle) -> FetchOutcome {
@@ -178,12 +218,20 @@ extension ResourceCache {
     _ ticket: Generations.Ticket
   ) async -> FetchOutcome {
     let stored = StoredEntry(entry)
+    let known = knownInMemory(key, besides: stored)
     var report = DiskLane.Stored(outcome: .notStored(.noDisk))
     if let disk {
-      report = await disk.store(key, entry) { [generations] in generations.isCurrent(ticket, key) }
+      report = await disk.store(key, entry, hasOthers: !known.isEmpty) { [generations] in
+        generations.isCurrent(ticket, key)
+      }
       noteEvictedFromDisk(report.evicted)
+    } else {
+      report.place = VariantPlace(of: entry.metadata, among: known)
     }
-    promote(key, stored, ticket)
+    promote(key.of(variant: report.place.variant), stored, ticket)
+    for (variant, metadata) in knownInMemory(key, besides: stored) where variant != report.place.variant {
+      if VariantPlace.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
+    }
     let isSame = wasSame ?? report.isUnchanged
     board.count(key.source) { counters in
       if stored.isAbsent {
@@ -209,10 +257,23 @@ extension ResourceCache {
     return .resource(resource, isNew: !isSame)
   }
 
+  /// What memory has under a key of answers that are for some requests only; nothing of a resource that never varied.
+  private func knownInMemory(
+    _ key: ResourceKey, besides new: StoredEntry
+  ) -> [(variant: UInt8, metadata: EntryMetadata)] {
+    guard new.isVaried || hasVariants.load(ordering: .relaxed) || memory.look(key)?.isVaried == true else {
+      return []
+    }
+    return key.variants.compactMap { place in
+      guard let stored = memory.look(place), new.isVaried || stored.isVaried else { return nil }
+      return (place.variant, stored.entry.metadata)
+    }
+  }
+
   func noteEvictedFromDisk(_ keys: [ResourceKey]) {
     for key in keys {
       board.count(key.source) { $0.evictedFromDisk += 1 }
-      hub.send(.evicted(key))
+      hub.send(.evicted(key.base))
     }
   }
 

@@ -1,6 +1,7 @@
 /// What must stay: entries that a holder wants kept, whatever the limits say.
 extension ResourceCache {
-  /// Keeps the resources on disk for the holder, stored already or not; they do not count against the limits.
+  /// Keeps the resources on disk for the holder, stored already or not, in all their variants; they do not count against
+  /// the limits, and are served without a network whatever their fields say. Loads nothing. One transaction for 512.
   public func pin(_ keys: [ResourceKey], by holder: String) async throws {
     try await disk?.write { try $0.pin(keys, by: holder) }
   }
@@ -26,6 +27,16 @@ extension ResourceCache {
 
   /// Waits on the clock that everything here goes by. Throws when the task is cancelled.
   package func wait(_ duration: Duration) async throws { try await clock.sleep(duration) }
+
+  /// What holders want kept, stored or not, by holder. Costs memory for a description of each mark.
+  public func pins(by holder: String? = nil) async throws -> [StoredPin] {
+    guard let disk else { return [] }
+    return try await disk.read { store in
+      var all: [StoredPin] = []
+      try store.forEachPin(by: holder) { all.append($0) }
+      return all
+    }
+  }
 
   /// Sets other limits for the disk; they hold when this returns.
   public func setDiskLimits(_ limits: BlobStoreLimits) async throws {

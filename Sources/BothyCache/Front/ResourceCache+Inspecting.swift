@@ -7,6 +7,8 @@ extension ResourceCache {
     public var size: StoredSize
     /// Under the source's present rule; nil when the source is not registered.
     public var usability: Usability?
+    /// The key with its variant.
+    let place: ResourceKey
   }
 
   /// What is on disk, for each source. Costs nothing that grows with the number of entries.
@@ -15,7 +17,8 @@ extension ResourceCache {
     return try await disk.read { try $0.totals() }
   }
 
-  /// All entries on disk of a source, or of all, in no order. Does not count as use.
+  /// All entries on disk of a source, or of all, in no order: several of one key where its answer depends on the
+  /// request (`metadata.variedOn`). Does not count as use.
   ///
   /// Reads only what is known of them; costs memory for a description of each.
   public func inspect(_ source: SourceID? = nil) async throws -> [Inspected] {
@@ -27,7 +30,8 @@ extension ResourceCache {
         let usability = registry[key.source].map {
           Usability(of: metadata, under: $0.source.freshness, at: now, isPinned: size.isPinned)
         }
-        all.append(Inspected(key: key, metadata: metadata, size: size, usability: usability))
+        all.append(
+          Inspected(key: key.base, metadata: metadata, size: size, usability: usability, place: key))
       }
       return all
     }
@@ -36,8 +40,9 @@ extension ResourceCache {
   /// Reads every body on disk and checks it; damaged ones are put away and told of as events.
   public func verify(progress: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> VerifyReport {
     guard let disk else { return VerifyReport() }
-    let report = try await disk.write { try $0.verify(progress: progress) }
+    var report = try await disk.write { try $0.verify(progress: progress) }
     for key in report.damaged { memory.remove(key) }
+    report.damaged = report.damaged.map(\.base)
     return report
   }
 

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import Synchronization
 
 /// Looking for what is stored.
 extension ResourceCache {
@@ -46,8 +47,24 @@ extension ResourceCache {
 
   /// Memory alone; counts as read.
   func lookInMemory(_ demand: Demand, at now: Int64) -> Found? {
-    guard let stored = memory.read(demand.key, now: now, group: demand.key.source.index) else { return nil }
+    guard let stored = readInMemory(demand.key, for: demand.requestFields, at: now) else { return nil }
     return found(stored, .memory, demand, at: now)
+  }
+
+  /// The answer to a request among those that memory has under the key.
+  func readInMemory(
+    _ key: ResourceKey, for request: @autoclosure () -> HTTPFields, at now: Int64
+  ) -> StoredEntry? {
+    let group = key.source.index
+    if let stored = memory.read(key, now: now, group: group, if: { $0.answers(request()) }) { return stored }
+    guard hasVariants.load(ordering: .relaxed) else { return nil }
+    for variant in 1..<ResourceKey.variantCount {
+      let place = key.of(variant: variant)
+      if let stored = memory.read(place, now: now, group: group, if: { $0.answers(request()) }) {
+        return stored
+      }
+    }
+    return nil
   }
 
   /// Memory, disk, bundle: what is found in a slow place is put in memory.
@@ -58,44 +75,51 @@ extension ResourceCache {
     defer { generations.end(ticket) }
     if let found = lookInMemory(demand, at: clock.wall()) { return found }
     let key = demand.key
+    let request = demand.requestFields
     var failure: (any Error)?
-    var best: Found?
+    var best: (place: ResourceKey, found: Found)?
     do {
-      if let entry = try await disk?.read({ try $0.entry(key) }) {
-        best = found(StoredEntry(entry), .disk, demand, at: clock.wall())
+      if let search = try await disk?.read({ try VariantSearch(key, for: request, in: $0) }) {
+        if let other = search.other { promote(other.key, other.stored, ticket) }
+        if let answer = search.answer {
+          best = found(answer.stored, .disk, demand, at: clock.wall()).map { (answer.key, $0) }
+        }
       }
     } catch {
       failure = error
     }
-    if !bundled.isEmpty, best?.use.isFresh != true, let entry = await bundled.entry(key),
-      entry.metadata.validatedAt > best?.stored.entry.metadata.validatedAt ?? .min
+    if !bundled.isEmpty, best?.found.use.isFresh != true,
+      let answer = await bundled.answer(key, for: request),
+      answer.stored.entry.metadata.validatedAt > best?.found.stored.entry.metadata.validatedAt ?? .min
     {
-      best = found(StoredEntry(entry), .bundled, demand, at: clock.wall()) ?? best
+      best = found(answer.stored, .bundled, demand, at: clock.wall()).map { (answer.key, $0) } ?? best
     }
     guard let best else {
       if let failure { throw failure }
       return nil
     }
     guard generations.isCurrent(ticket, key) else { return nil }
-    promote(key, best.stored, ticket)
-    noteFound(key, best)
-    return best
+    promote(best.place, best.found.stored, ticket)
+    noteFound(best.place, best.found)
+    return best.found
   }
 
-  /// Puts an entry in memory, unless it was removed since the ticket.
-  func promote(_ key: ResourceKey, _ stored: StoredEntry, _ ticket: Generations.Ticket) {
-    let evicted = memory.put(key, stored, cost: stored.cost, size: stored.entry.body.count) {
+  /// Puts an entry in its place in memory, unless it was removed since the ticket.
+  func promote(_ place: ResourceKey, _ stored: StoredEntry, _ ticket: Generations.Ticket) {
+    if place.variant != 0 { hasVariants.store(true, ordering: .relaxed) }
+    let key = place.base
+    let evicted = memory.put(place, stored, cost: stored.cost, size: stored.entry.body.count) {
       generations.isCurrent(ticket, key)
     }
     if let evicted { noteEvicted(evicted) }
   }
 
-  private func noteFound(_ key: ResourceKey, _ found: Found) {
-    board.count(key.source) { counters in
+  private func noteFound(_ place: ResourceKey, _ found: Found) {
+    board.count(place.source) { counters in
       if found.origin == .disk { counters.diskHits += 1 } else { counters.bundledHits += 1 }
       counters.bytesServed += Int64(found.stored.entry.body.count)
     }
-    guard found.origin == .disk, recency.note(key, at: clock.wall()) else { return }
+    guard found.origin == .disk, recency.note(place, at: clock.wall()) else { return }
     // Uses that cannot be written are lost; they only say what to evict first.
     Task { try? await self.flush() }
   }
@@ -103,10 +127,8 @@ extension ResourceCache {
   private func found(
     _ stored: StoredEntry, _ origin: ResourceOrigin, _ demand: Demand, at now: Int64
   ) -> Found? {
-    let metadata = stored.entry.metadata
-    if !metadata.variedOn.isEmpty, !Vary.matches(metadata.variedOn, demand.requestFields) { return nil }
     guard isAcceptable(stored, demand.key, demand.options.typed) else { return nil }
-    return Found(stored: stored, origin: origin, use: use(of: metadata, demand, at: now))
+    return Found(stored: stored, origin: origin, use: use(of: stored.entry.metadata, demand, at: now))
   }
 
   private func use(

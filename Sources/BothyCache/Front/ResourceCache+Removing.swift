@@ -5,7 +5,7 @@ extension ResourceCache {
   /// Removes one resource from memory and disk.
   public func remove(_ key: ResourceKey) async throws { try await remove([key]) }
 
-  /// Removes resources from memory and disk, pinned or not; one transaction.
+  /// Removes resources from memory and disk with all their variants, pinned or not; one transaction for 512 entries.
   public func remove(_ keys: [ResourceKey]) async throws {
     try await dropStored(keys)
     for key in keys { hub.send(.removed(key)) }
@@ -37,16 +37,25 @@ extension ResourceCache {
   @discardableResult
   public func removeExpired(_ source: SourceID? = nil) async throws -> Int {
     let expired = try await inspect(source).filter { $0.usability?.isFresh == false && !$0.size.isPinned }
-    if !expired.isEmpty { try await remove(expired.map(\.key)) }
+    if !expired.isEmpty {
+      try await dropStored(expired.map(\.place), since: expired.map(\.key))
+      for key in Set(expired.map(\.key)) { hub.send(.removed(key)) }
+    }
     return expired.count
   }
 
+  /// Removes resources with all their variants.
   func dropStored(_ keys: [ResourceKey]) async throws {
+    try await dropStored(keys.flatMap(\.variants), since: keys)
+  }
+
+  /// Removes entries, and keeps out what is on its way of their keys.
+  private func dropStored(_ places: [ResourceKey], since keys: [ResourceKey]) async throws {
     generations.remove(keys)
-    for key in keys { memory.remove(key) }
+    for place in places { memory.remove(place) }
     let dropped = Set(keys)
     if decoded.count > 0 { decoded.removeAll { key, _ in dropped.contains(key.resource) } }
-    recency.forget(keys)
-    try await disk?.write { try $0.remove(keys) }
+    recency.forget(places)
+    try await disk?.write { try $0.remove(places) }
   }
 }

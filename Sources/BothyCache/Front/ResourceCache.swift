@@ -1,4 +1,5 @@
 public import Foundation
+internal import HTTPTypes
 internal import Synchronization
 
 /// Copies of resources in memory, on disk and brought along with the app, in front of the network.
@@ -31,10 +32,14 @@ public final class ResourceCache: Sendable {
   let bundled: BundleLane
   let fetcher: Fetcher?
   let flights = Flights<FlightKey, FetchOutcome>()
+  let readers = ReaderBoard<FlightKey>()
   let generations = Generations()
   let hub = EventHub<CacheEvent>()
   let board = CounterBoard()
   let recency = RecencyLog()
+  /// Whether memory has had another variant than 0 of anything: it need not be searched for them before.
+  let hasVariants = Atomic(false)
+  let network = NetworkWatch()
   let state = Mutex(State())
   let clock: LoadClock
   private let pressure: Mutex<(any Sendable)?> = Mutex(nil)
@@ -45,7 +50,8 @@ public final class ResourceCache: Sendable {
   ///   - sources: those known from the start; more can be registered later.
   ///   - disk: where entries are kept beyond this process; nil for memory alone.
   ///   - bundled: what came with the app, in the order in which it is looked at.
-  ///   - loader: the way to the network; nil for a cache that never asks one.
+  ///   - loader: the way to the network; nil for a cache that never asks one. What it says of the network is followed:
+  ///     a better one wakes servers that were taken to be down, and `ResourcePrefetcher`s obey their policy.
   ///   - downloads: a folder for the beginnings of large downloads, so that also a killed process goes on where it was;
   ///     nil for the one that the disk's folder has, if it has one.
   ///   - clock: tells the time; tests bring their own.
@@ -69,7 +75,7 @@ public final class ResourceCache: Sendable {
         switch event {
         case .damaged(let key):
           board.count(key.source) { $0.corrupt += 1 }
-          hub.send(.corrupt(key))
+          hub.send(.corrupt(key.base))
         case .recreated(_, _, let reason): hub.send(.storeReplaced(reason: reason))
         }
       }
@@ -78,6 +84,9 @@ public final class ResourceCache: Sendable {
     for source in sources { try registry.register(source) }
     let token = source.start { [weak self] level in self?.relieve(level) }
     pressure.withLock { $0 = token }
+    if let conditions = loader?.conditions() {
+      network.follow(conditions) { [fetcher] in fetcher?.networkChanged() }
+    }
   }
 
   /// Makes a source known. One that is known gets the new rule, limits, headers and names at once.
@@ -99,9 +108,8 @@ public final class ResourceCache: Sendable {
   public func peek(_ key: ResourceKey) -> CachedResource? {
     guard let box = registry[key.source] else { return nil }
     let now = clock.wall()
-    guard let stored = memory.read(key, now: now, group: key.source.index) else { return nil }
+    guard let stored = readInMemory(key, for: box.source.headers, at: now) else { return nil }
     let metadata = stored.entry.metadata
-    if !metadata.variedOn.isEmpty, !Vary.matches(metadata.variedOn, box.source.headers) { return nil }
     let use = Usability(of: metadata, under: box.source.freshness, at: now)
     return CachedResource(
       key: key, stored: stored, origin: .memory, freshness: use.isFresh ? .fresh : .stale(.notChecked),
@@ -154,8 +162,13 @@ public final class ResourceCache: Sendable {
     if changed { hub.send(.networkResumed) }
   }
 
-  /// The network came back, or is another one: servers that were taken to be down are asked again at once.
+  /// The network came back, or is another one: servers that were taken to be down are asked again at once. Only for
+  /// loaders that do not say so themselves.
   public func networkChanged() { fetcher?.networkChanged() }
+
+  /// The network as the loader sees it, none until it has said something; one that is there and costs nothing when the
+  /// loader never says.
+  public var networkConditions: NetworkConditions { network.current }
 
   public var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
 
@@ -179,6 +192,7 @@ public final class ResourceCache: Sendable {
     for refresh in refreshes { refresh.cancel() }
     for refresh in refreshes { await refresh.value }
     pressure.withLock { $0 = nil }
+    network.stop()
     defer { hub.finish() }
     try await flush()
     try await disk?.write { try $0.close() }

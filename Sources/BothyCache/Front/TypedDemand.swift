@@ -14,7 +14,8 @@ extension ResourceCache {
   ///
   /// - Throws: what the decoding throws.
   func decodedValue(of stored: StoredEntry, _ key: ResourceKey, _ typed: TypedDemand) throws -> any Sendable {
-    let name = DecodedKey(resource: key, type: typed.type, version: typed.version)
+    let name = DecodedKey(
+      resource: key, variedOn: stored.entry.metadata.variedOn, type: typed.type, version: typed.version)
     return try decoding.run(name) {
       if let known = decoded.read(name, now: 0),
         known.stored === stored || known.stored.entry.body == stored.entry.body

@@ -4,6 +4,9 @@
 /// allocates nothing.
 public struct ResourceKey: Hashable, Sendable {
   public let source: SourceID
+  /// Which of the answers that are kept side by side under one key because they depend on what requests say (`Vary`),
+  /// 0 to 3. Readers have keys of variant 0; others are met by stores alone.
+  public let variant: UInt8
   package let name: Name
 
   package enum Name: Hashable, Sendable {
@@ -14,17 +17,23 @@ public struct ResourceKey: Hashable, Sendable {
 
   /// - Parameter path: the path within the source with its query, as the source's rules have made it canonical.
   public init(_ source: SourceID, path: String) {
-    self.source = source
-    name = .path(path)
+    self.init(source, .path(path))
   }
 
   /// A tile; x and y are to be within the zoom, which is 0 to 29: whoever makes keys of tiles has normalised them.
   public init(_ source: SourceID, zoom: Int, x: Int, y: Int) {
-    self.source = source
     let mask: UInt64 = (1 << 29) - 1
-    name = .tile(
-      UInt64(truncatingIfNeeded: zoom) << 58 | (UInt64(truncatingIfNeeded: x) & mask) << 29
-        | (UInt64(truncatingIfNeeded: y) & mask))
+    self.init(
+      source,
+      .tile(
+        UInt64(truncatingIfNeeded: zoom) << 58 | (UInt64(truncatingIfNeeded: x) & mask) << 29
+          | (UInt64(truncatingIfNeeded: y) & mask)))
+  }
+
+  package init(_ source: SourceID, _ name: Name, variant: UInt8 = 0) {
+    self.source = source
+    self.name = name
+    self.variant = variant
   }
 
   /// The path within the source; of a tile `zoom/x/y`. Allocates.
@@ -39,5 +48,18 @@ public struct ResourceKey: Hashable, Sendable {
 }
 
 extension ResourceKey: CustomStringConvertible {
-  public var description: String { "\(source)/\(path)" }
+  public var description: String { variant == 0 ? "\(source)/\(path)" : "\(source)/\(path) (\(variant))" }
+}
+
+extension ResourceKey {
+  /// How many answers are kept under one key. A fifth takes the place of the one that was confirmed longest ago.
+  package static let variantCount: UInt8 = 4
+
+  /// The key under which readers know it.
+  package var base: ResourceKey { of(variant: 0) }
+
+  package func of(variant: UInt8) -> ResourceKey { ResourceKey(source, name, variant: variant) }
+
+  /// All places of answers under this key.
+  package var variants: [ResourceKey] { (0..<Self.variantCount).map { of(variant: $0) } }
 }

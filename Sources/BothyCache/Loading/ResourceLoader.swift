@@ -9,6 +9,15 @@ public import HTTPTypes
 /// and stops soon after its task is cancelled or the body's stream is dropped.
 public protocol ResourceLoader: Sendable {
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse
+
+  /// What its network is like, now and after each change, for as long as the stream is kept; nil when it does not know.
+  /// A cache listens as long as it is open.
+  func conditions() -> AsyncStream<NetworkConditions>?
+}
+
+extension ResourceLoader {
+  /// Nothing is known of the network: what there is to load is tried.
+  public func conditions() -> AsyncStream<NetworkConditions>? { nil }
 }
 
 /// One request for a resource.

@@ -36,10 +36,13 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
   var count: Int { small.count + main.count }
   var cost: Int { small.cost + main.cost }
 
-  /// The value, which counts as read; allocates nothing once the group is known.
-  mutating func read(_ key: Key, now: Int64, group: Int) -> Value? {
+  /// The value if it is accepted, and then it counts as read; allocates nothing once the group is known.
+  mutating func read(_ key: Key, now: Int64, group: Int, if accepts: (Value) -> Bool = { _ in true })
+    -> Value?
+  {
     guard let place = places[key] else { return nil }
     let index = Int(place)
+    guard let value = slots[index].value, accepts(value) else { return nil }
     slots[index].lastUsed = now
     slots[index].isUsed = true
     switch order {
@@ -54,7 +57,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
     while hits.count <= group { hits.append((0, 0)) }
     hits[group].count += 1
     hits[group].bytes += Int64(slots[index].size)
-    return slots[index].value
+    return value
   }
 
   /// The value, without counting as read.

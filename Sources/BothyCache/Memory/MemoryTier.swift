@@ -25,8 +25,12 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
   }
 
   /// The value, which counts as read now. `group` is whose hits are counted: a small number.
-  package func read(_ key: Key, now: Int64, group: Int = 0) -> Value? {
-    part(key).shard.withLock { $0.read(key, now: now, group: group) }
+  ///
+  /// - Parameter accepts: asked under the lock; what it does not want is not given and does not count.
+  package func read(_ key: Key, now: Int64, group: Int = 0, if accepts: (Value) -> Bool = { _ in true })
+    -> Value?
+  {
+    part(key).shard.withLock { $0.read(key, now: now, group: group, if: accepts) }
   }
 
   /// The value, without counting as read.

@@ -2,7 +2,8 @@
 ///
 /// Every method blocks, may be called from any thread and is meant for the cache's own threads. A crash leaves each
 /// entry as it was before the call or after it, whole; a call with many entries may be cut off between two of them.
-/// Several processes may use one directory. Errors are `StoreError`s of BothyStore.
+/// Several processes may use one directory. Keys that differ in their variant are keys of entries of their own, but are
+/// pinned together. Errors are `StoreError`s of BothyStore.
 public protocol BlobStore: BlobReader {
   /// Writes entries, replacing those of the same keys, and makes room first if the limits ask for it: they hold
   /// when this returns. What is larger than may be stored, or finds no room on the disk, is not written; the report
@@ -26,8 +27,8 @@ public protocol BlobStore: BlobReader {
   /// Removes what came before the time and is not pinned; an entry whose time is unknown (0) counts as oldest.
   func remove(receivedBefore time: Int64, _ source: SourceID?) throws
 
-  /// Marks keys as wanted by the named holder, whether they are stored yet or not: such entries are never evicted and
-  /// do not count against the limits.
+  /// Marks keys, with all their variants, as wanted by the named holder, whether they are stored yet or not: such
+  /// entries are never evicted and do not count against the limits.
   func pin(_ keys: [ResourceKey], by holder: String) throws
   /// Takes the holder's marks away, all of them for nil. What nobody holds any more counts against the limits again,
   /// and what is too much goes.
@@ -38,6 +39,8 @@ public protocol BlobStore: BlobReader {
 
   /// What is stored of all that the holder wants kept. Costs a look at the row of each.
   func totals(heldBy holder: String) throws -> StoreTotals
+  /// Goes through the marks of one holder, or of all, by holder: also of what is not stored yet.
+  func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws
 
   /// Sets other limits; they hold when this returns. Returns what had to go.
   @discardableResult

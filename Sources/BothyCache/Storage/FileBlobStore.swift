@@ -40,6 +40,9 @@ public final class FileBlobStore: BlobStore {
   public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
   public func isPinned(_ key: ResourceKey) throws -> Bool { try engine.isPinned(key) }
   public func totals(heldBy holder: String) throws -> StoreTotals { try engine.totals(heldBy: holder) }
+  public func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
+    try engine.forEachPin(by: holder, body)
+  }
   @discardableResult
   public func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] { try engine.apply(limits) }
   public func totals() throws -> [SourceID: StoreTotals] { try engine.totals() }

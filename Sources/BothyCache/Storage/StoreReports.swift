@@ -40,6 +40,19 @@ public struct StoredSize: Sendable, Hashable {
   }
 }
 
+/// One mark of a holder that wants something kept.
+public struct StoredPin: Sendable, Hashable {
+  public var key: ResourceKey
+  public var holder: String
+  /// What is counted for the key, all its variants together; nil when nothing of it is stored yet.
+  public var bytes: Int64?
+  public init(key: ResourceKey, holder: String, bytes: Int64?) {
+    self.key = key
+    self.holder = holder
+    self.bytes = bytes
+  }
+}
+
 public struct VerifyReport: Sendable, Hashable {
   public var checked = 0
   public var damaged: [ResourceKey] = []

@@ -249,23 +249,6 @@ struct AskingTests {
     #expect(rig.loader.requests.count == 2)
   }
 
-  @Test("Entries that depend on the request are not served to another")
-  func vary() async throws {
-    let rig = try CacheRig { request in
-      .init(200, fields: [.vary: "Accept-Language"], request.fields[.acceptLanguage] ?? "none")
-    }
-    let tile = try rig.tile()
-    func read(_ language: String) async throws -> String? {
-      text(try await rig.cache.value(tile, ReadOptions(fields: [.acceptLanguage: language])))
-    }
-    #expect(try await read("de") == "de")
-    #expect(try await read("de") == "de")
-    #expect(rig.loader.requests.count == 1)
-    #expect(try await read("en") == "en")
-    #expect(rig.loader.requests.count == 2)
-    #expect(rig.cache.peek(tile) == nil)
-  }
-
   @Test("A request that changes things makes the cache let go of them")
   func unsafe() async throws {
     let rig = try CacheRig { request in

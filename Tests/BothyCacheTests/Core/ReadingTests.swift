@@ -169,6 +169,7 @@ struct ReadingTests {
     await #expect { try await rig.cache.value(key) } throws: { ($0 as? CacheError)?.code == .unknownSource }
   }
 
+  /// Promises: R-13
   @Test("A bundled entry is found after the disk, and a newer one from the network takes its place")
   func bundled() async throws {
     let bundle = StoreDouble()

@@ -109,6 +109,15 @@ final class StoreDouble: BlobStore {
     }
   }
 
+  func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
+    let state = state.withLock { ($0.pins, $0.entries) }
+    for (name, keys) in state.0 where holder == nil || name == holder {
+      for key in keys {
+        try body(StoredPin(key: key, holder: name, bytes: state.1[key].map { Int64($0.body.count) }))
+      }
+    }
+  }
+
   func isPinned(_ key: ResourceKey) throws -> Bool {
     state.withLock { state in state.pins.values.contains { $0.contains(key) } }
   }

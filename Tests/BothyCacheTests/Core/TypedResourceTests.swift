@@ -125,6 +125,36 @@ struct TypedResourceTests {
     #expect(try await menu.updateIfNeeded() == .changed)
   }
 
+  /// Promises: B-42, E-12
+  @Test("Readers of the bytes, and of values of several types, share one request")
+  func sharedByAllReaders() async throws {
+    for (body, isMenu, isPrice) in [
+      (#"{"dish":"soup","cents":350}"#, true, true), (#"{"cents":350}"#, false, true), ("soup", false, false),
+    ] {
+      let gate = Latch()
+      let rig = try CacheRig { _ in
+        await gate.pass()
+        return .init(200, fields: [.eTag: "\"1\""], body)
+      }
+      let key = try api(rig).key(path: "menu")
+      let (menu, price) = (try Resource<Menu>(key, in: rig.cache), try Resource<Price>(key, in: rig.cache))
+      let bytes = Task { try await rig.cache.value(key) }
+      await until { rig.loader.requests.count == 1 }
+      let menus = Task { try? await menu.value().value }
+      let prices = Task { try? await price.value().value }
+      await until { rig.cache.counters["api"]?.coalesced == 2 }
+      gate.open()
+      #expect(text(try await bytes.value) == body)
+      #expect(await menus.value == (isMenu ? Menu(dish: "soup") : nil))
+      #expect(await prices.value == (isPrice ? Price(cents: 350) : nil))
+      #expect(rig.loader.requests.count == 1)
+      let isValue = isMenu || isPrice
+      #expect((rig.store[key] != nil) == isValue, "what nobody can read is not stored")
+      #expect(try await bytes.value.storage == (isValue ? .stored : .notStored(.undecodable)))
+      #expect(rig.store[key]?.metadata.valueType.map { $0.hasSuffix(isMenu ? "Menu" : "Price") } != false)
+    }
+  }
+
   /// Promises: B-42, K-18
   @Test("Two tasks for one value share a download, and its bytes are decoded once")
   func sharedDownload() async throws {

@@ -1,5 +1,6 @@
 import BothyCache
 import BothyTesting
+import Foundation
 import Testing
 
 @Suite("Prefetch", .timeLimit(.minutes(2)))
@@ -71,6 +72,38 @@ struct PrefetchTests {
     prefetcher.setNetwork(NetworkConditions())
     await prefetcher.idle()
     #expect(Set(begun.value) == [1, 2], "the wishes were kept")
+  }
+
+  /// Promises: R-24
+  @Test("The policy follows what the loader says of the network, for every prefetcher of the cache")
+  func following() async throws {
+    let (conditions, network) = AsyncStream<NetworkConditions>.makeStream()
+    let loader = ScriptedLoader(network: conditions) { .init(200, $0.url) }
+    var source = try CacheRig.source("tiles")
+    source.allowsBulkDownload = true
+    let cache = try ResourceCache(sources: [source], loader: loader)
+    let ahead = ResourcePrefetcher(cache)
+    let generous = ResourcePrefetcher(cache, policy: PrefetchPolicy(onMeteredNetworks: true))
+    #expect(ahead.obstacle == .offline, "nothing was said yet")
+    ahead.want([try source.key(zoom: 16, x: 1, y: 1)])
+    for (said, obstacle) in [
+      (NetworkConditions(isMetered: true), PrefetchPolicy.Obstacle.metered),
+      (NetworkConditions(isOnline: false), .offline), (NetworkConditions(isConstrained: true), .constrained),
+    ] {
+      network.yield(said)
+      await until { ahead.obstacle == obstacle }
+      #expect(cache.networkConditions == said && generous.obstacle == (said.isOnline ? nil : .offline))
+      await ahead.idle()
+    }
+    #expect(loader.requests.isEmpty && ResourcePrefetcher(cache).obstacle == .constrained)
+    generous.want([try source.key(zoom: 16, x: 2, y: 2)])
+    await generous.idle()
+    #expect(loader.requests.count == 1)
+    network.yield(NetworkConditions())
+    await until { ahead.obstacle == nil }
+    await ahead.idle()
+    #expect(loader.requests.count == 2)
+    try await cache.close()
   }
 
   @Test(

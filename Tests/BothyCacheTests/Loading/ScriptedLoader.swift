@@ -30,8 +30,17 @@ final class ScriptedLoader: ResourceLoader {
 
   private let state = Mutex(State())
   private let answer: @Sendable (ResourceRequest) async throws -> Answer
+  private let network: AsyncStream<NetworkConditions>?
 
-  init(_ answer: @escaping @Sendable (ResourceRequest) async throws -> Answer) { self.answer = answer }
+  init(
+    network: AsyncStream<NetworkConditions>? = nil,
+    _ answer: @escaping @Sendable (ResourceRequest) async throws -> Answer
+  ) {
+    self.network = network
+    self.answer = answer
+  }
+
+  func conditions() -> AsyncStream<NetworkConditions>? { network }
 
   /// All requests so far, in order.
   var requests: [ResourceRequest] { state.withLock { $0.requests } }

@@ -57,6 +57,7 @@ struct EvictionTests {
     #expect(try store.total().count == 901)
   }
 
+  /// Promises: R-28
   @Test(
     "An eviction goes down to the low mark, by 64 entries more than it has to at most",
     arguments: StoreKind.allCases)

@@ -1,23 +1,3 @@
-/// The network as far as work for later is concerned: whether it is there, and what using it costs the user.
-public struct NetworkConditions: Sendable, Hashable {
-  public var isOnline: Bool
-  /// Each byte may cost money: a mobile network, somebody's hotspot.
-  public var isMetered: Bool
-  /// The user asked apps to use little of it.
-  public var isConstrained: Bool
-  /// The device saves power.
-  public var isLowPower: Bool
-
-  public init(
-    isOnline: Bool = true, isMetered: Bool = false, isConstrained: Bool = false, isLowPower: Bool = false
-  ) {
-    self.isOnline = isOnline
-    self.isMetered = isMetered
-    self.isConstrained = isConstrained
-    self.isLowPower = isLowPower
-  }
-}
-
 /// When and how much is loaded that nobody has asked for yet.
 public struct PrefetchPolicy: Sendable, Hashable {
   public var isEnabled: Bool

@@ -80,7 +80,10 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   package func pause() { change { $0.isPaused = true } }
   package func resume() { change { $0.isPaused = false } }
 
-  package func setNetwork(_ network: NetworkConditions) { change { $0.network = network } }
+  /// - Parameter network: asked for under the lock, so that of two tellers the later one is believed.
+  package func setNetwork(_ network: @autoclosure () -> NetworkConditions) {
+    change { $0.network = network() }
+  }
   package func setPolicy(_ policy: PrefetchPolicy) { change { $0.policy = policy } }
 
   /// Why nothing is started at present; nil when nothing stands in the way.

@@ -8,8 +8,13 @@
 /// that do not allow bulk downloads are left alone.
 public final class ResourcePrefetcher: Sendable {
   private let prefetcher: Prefetcher<ResourceKey>
+  private let cache: ResourceCache
+  private let listener: Int
 
   /// Nothing is loaded until there is a wish. Keeps the cache open in memory, but not its network if that is suspended.
+  ///
+  /// Follows what the cache's loader says of the network: with URLSession on Apple's platforms nothing else is to be
+  /// done for the policy to hold.
   public init(_ cache: ResourceCache, policy: PrefetchPolicy = PrefetchPolicy()) {
     prefetcher = Prefetcher(policy) {
       cache.source($0.source)?.allowsBulkDownload ?? false
@@ -17,7 +22,13 @@ public final class ResourcePrefetcher: Sendable {
       // A prefetch that fails is the next reader's to try; the cache has counted it.
       if !cache.isNetworkSuspended { _ = try? await cache.value(key, priority: .prefetch) }
     }
+    self.cache = cache
+    let network = cache.network
+    listener = network.listen { [weak prefetcher] in prefetcher?.setNetwork(network.current) }
+    prefetcher.setNetwork(network.current)
   }
+
+  deinit { cache.network.unlisten(listener) }
 
   /// What is wanted soon, the most wanted first. Goes before earlier wishes; the oldest beyond the policy's number are
   /// forgotten.
@@ -33,7 +44,8 @@ public final class ResourcePrefetcher: Sendable {
   public func pause() { prefetcher.pause() }
   public func resume() { prefetcher.resume() }
 
-  /// Tells of the network. Wishes wait for a better one.
+  /// Tells of the network where the cache's loader knows nothing of it; holds until that says something. Wishes wait for
+  /// a better one.
   public func setNetwork(_ conditions: NetworkConditions) { prefetcher.setNetwork(conditions) }
   public func setPolicy(_ policy: PrefetchPolicy) { prefetcher.setPolicy(policy) }
 

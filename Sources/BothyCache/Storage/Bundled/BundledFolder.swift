@@ -71,7 +71,7 @@ public struct BundledFolder: BlobReader {
       !component.isEmpty && component != "." && component != ".."
         && !component.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "\\") }
     }
-    guard areSafe, !key.source.name.contains("/") else { return nil }
+    guard areSafe, key.variant == 0, !key.source.name.contains("/") else { return nil }
     return Array("\(folder)/\(key.source.name)/\(key.path)\(fileExtension)".utf8) + [0]
   }
 }

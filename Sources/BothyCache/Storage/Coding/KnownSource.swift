@@ -11,15 +11,21 @@ struct KnownSource: Sendable {
   let folder: [UInt8]
 
   /// The number of a key in this source: the same in every process, and different for different keys but for one in
-  /// 2^64.
+  /// 2^62. The two lowest bits are the variant, so that those of one key lie side by side.
   func number(of key: ResourceKey) -> Int64 {
-    switch key.name {
-    case .tile(let bits):
-      withUnsafeBytes(of: bits.littleEndian) { Int64(bitPattern: XXH64.hash($0, seed: hash)) }
-    case .path(let path):
-      path.withComposedUTF8 { Int64(bitPattern: XXH64.hash(UnsafeRawBufferPointer($0), seed: ~hash)) }
-    }
+    let number =
+      switch key.name {
+      case .tile(let bits): withUnsafeBytes(of: bits.littleEndian) { XXH64.hash($0, seed: hash) }
+      case .path(let path):
+        path.withComposedUTF8 { XXH64.hash(UnsafeRawBufferPointer($0), seed: ~hash) }
+      }
+    return Int64(bitPattern: number & ~Self.variantBits | UInt64(key.variant) & Self.variantBits)
   }
+
+  /// The number of the same key's variant 0.
+  static func base(_ number: Int64) -> Int64 { number & ~Int64(variantBits) }
+  static func variant(_ number: Int64) -> UInt8 { UInt8(truncatingIfNeeded: number & Int64(variantBits)) }
+  private static let variantBits: UInt64 = 3
 
   /// What the checksums of metadata cover besides: the bytes and the source that they belong to.
   func seed(_ bodyChecksum: UInt64) -> UInt64 { hash ^ bodyChecksum }
@@ -54,12 +60,5 @@ extension String {
       text = text.precomposedStringWithCanonicalMapping
     }
     return try text.withUTF8(body)
-  }
-}
-
-extension ResourceKey {
-  init(_ source: SourceID, tile bits: UInt64) {
-    self.source = source
-    name = .tile(bits)
   }
 }

@@ -104,13 +104,43 @@ extension IndexedStore {
   }
 
   func isPinned(_ key: ResourceKey) throws -> Bool {
-    let number = sources.source(key.source).number(of: key)
+    let number = sources.source(key.source).number(of: key.base)
     return try read { database in
       let find = try PreparedStatement("SELECT 1 FROM pin WHERE entry = ?1 LIMIT 1", in: database)
       find.bind(number, at: 1)
       defer { find.reset() }
       return try find.step()
     } ?? false
+  }
+
+  func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
+    var last: (holder: Int64, entry: Int64) = (.min, .min)
+    while true {
+      let page = try read { database in
+        var page: [StoredPin] = []
+        let select = try PreparedStatement(
+          """
+          SELECT p.holder, p.entry, h.name, s.name, p.name,
+            (SELECT sum(bytes) FROM entry WHERE id BETWEEN p.entry AND p.entry + 3)
+          FROM pin p JOIN holder h ON h.id = p.holder JOIN source s ON s.id = p.source
+          WHERE (p.holder, p.entry) > (?1, ?2) AND (?3 IS NULL OR h.name = ?3) ORDER BY p.holder, p.entry LIMIT 256
+          """, in: database)
+        defer { select.reset() }
+        select.bind(last.holder, at: 1)
+        select.bind(last.entry, at: 2)
+        if let holder { select.bind(holder, at: 3) } else { select.bind(Int64?.none, at: 3) }
+        while try select.step() {
+          last = (select.int(at: 0), select.int(at: 1))
+          page.append(
+            StoredPin(
+              key: ResourceKey(SourceID(select.text(at: 3) ?? ""), select.name(at: 4)),
+              holder: select.text(at: 2) ?? "", bytes: select.isNull(at: 5) ? nil : select.int(at: 5)))
+        }
+        return page
+      }
+      guard let page, !page.isEmpty else { return }
+      for pin in page { try body(pin) }
+    }
   }
 
   func totals() throws -> [SourceID: StoreTotals] {
@@ -173,11 +203,7 @@ extension IndexedStore {
       while try select.step() {
         let row = EntryRow(select)
         let id = SourceID(select.text(at: 12) ?? "")
-        let key =
-          switch row.name {
-          case .tile(let bits): ResourceKey(id, tile: bits)
-          case .path(let path): ResourceKey(id, path: path)
-          }
+        let key = ResourceKey(id, row.name, variant: KnownSource.variant(row.number))
         let seed = sources.source(id).seed(row.checksum)
         page.append(
           Listed(

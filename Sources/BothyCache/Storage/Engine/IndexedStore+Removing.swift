@@ -97,7 +97,7 @@ extension IndexedStore {
       for part in keys.parts(of: 512) {
         try write { transaction in
           let holder = try transaction.holder(holder)
-          for key in part { try transaction.pin(sources.source(key.source).number(of: key), holder) }
+          for key in part { try transaction.pin(key, holder) }
         }
       }
     }

@@ -106,7 +106,7 @@ extension IndexedStore {
             DELETE FROM body WHERE id NOT IN (SELECT body FROM entry WHERE body IS NOT NULL);
             DELETE FROM shared;
             INSERT INTO shared SELECT body, count(*) FROM entry WHERE body IS NOT NULL GROUP BY body HAVING count(*) > 1;
-            UPDATE entry SET pinned = 1 - pinned WHERE pinned <> (id IN (SELECT entry FROM pin));
+            UPDATE entry SET pinned = 1 - pinned WHERE pinned <> ((id & -4) IN (SELECT entry FROM pin));
             UPDATE source SET count = 0, bytes = 0, pinnedCount = 0, pinnedBytes = 0;
             UPDATE source SET count = t.count, bytes = t.bytes, pinnedCount = t.pinnedCount, pinnedBytes = t.pinnedBytes
             FROM (

@@ -10,7 +10,7 @@ internal import Foundation
 /// | body | `bodyCount` |
 /// | metadata, closed by its checksum | `metadataCount` |
 /// | source, key | `sourceCount`, `nameCount` |
-/// | trailer: the counts, kind of the key, checksum of the body, checksum of what follows the metadata, mark | 48 |
+/// | trailer: the counts, kind of the key (1 of a tile) and twice its variant, checksum of the body, checksum of what follows the metadata, mark | 48 |
 enum EntryFile {
   static let trailerSize = 48
   /// The last digit is the version of the form.
@@ -22,6 +22,7 @@ enum EntryFile {
     var sourceCount: Int
     var nameCount: Int
     var isTile: Bool
+    var variant: UInt8
     var bodyChecksum: UInt64
     /// What lies behind the body.
     var tailCount: Int { metadataCount + sourceCount + nameCount + trailerSize }
@@ -47,7 +48,8 @@ enum EntryFile {
     }
     let nameCount = writer.bytes.count - nameStart
     writer.write(UInt64(body.count))
-    for count in [metadataCount, source.name.count, nameCount, isTile ? 1 : 0] { writer.write(UInt32(count)) }
+    let kind = (isTile ? 1 : 0) + 2 * Int(key.variant)
+    for count in [metadataCount, source.name.count, nameCount, kind] { writer.write(UInt32(count)) }
     writer.write(checksum)
     writer.write(
       writer.bytes.withUnsafeBytes { XXH64.hash(UnsafeRawBufferPointer(rebasing: $0[metadataCount...])) })
@@ -61,13 +63,13 @@ enum EntryFile {
     var reader = ByteReader(UnsafeRawBufferPointer(rebasing: end[(end.count - trailerSize)...]))
     guard let body = reader.read(UInt64.self), let metadata = reader.read(UInt32.self),
       let source = reader.read(UInt32.self), let name = reader.read(UInt32.self),
-      let kind = reader.read(UInt32.self),
+      let kind = reader.read(UInt32.self), kind < 2 * UInt32(ResourceKey.variantCount),
       let bodyChecksum = reader.read(UInt64.self), let checksum = reader.read(UInt64.self),
       reader.read(UInt64.self) == mark, let bodyCount = Int(exactly: body)
     else { return nil }
     let trailer = Trailer(
       bodyCount: bodyCount, metadataCount: Int(metadata), sourceCount: Int(source), nameCount: Int(name),
-      isTile: kind == 1, bodyChecksum: bodyChecksum)
+      isTile: kind & 1 == 1, variant: UInt8(kind >> 1), bodyChecksum: bodyChecksum)
     guard bodyCount <= fileSize, trailer.tailCount == fileSize - bodyCount else { return nil }
     let covered = trailer.sourceCount + trailer.nameCount + trailerSize
     if covered <= end.count {
@@ -86,7 +88,7 @@ enum EntryFile {
     let nameStart = end.count - trailerSize - trailer.nameCount
     let name = UnsafeRawBufferPointer(rebasing: end[nameStart..<(nameStart + trailer.nameCount)])
     let sourceName = end[(nameStart - trailer.sourceCount)..<nameStart]
-    guard sourceName.elementsEqual(source.name) else { return false }
+    guard trailer.variant == key.variant, sourceName.elementsEqual(source.name) else { return false }
     switch key.name {
     case .tile(let bits):
       return trailer.isTile && name.count == 8
@@ -102,9 +104,10 @@ enum EntryFile {
     let name = UnsafeRawBufferPointer(rebasing: end[nameStart..<(nameStart + trailer.nameCount)])
     let source = SourceID(String(decoding: end[(nameStart - trailer.sourceCount)..<nameStart], as: UTF8.self))
     if trailer.isTile, name.count == 8 {
-      return ResourceKey(source, tile: UInt64(littleEndian: name.loadUnaligned(as: UInt64.self)))
+      let bits = UInt64(littleEndian: name.loadUnaligned(as: UInt64.self))
+      return ResourceKey(source, .tile(bits), variant: trailer.variant)
     }
-    return ResourceKey(source, path: String(decoding: name, as: UTF8.self))
+    return ResourceKey(source, .path(String(decoding: name, as: UTF8.self)), variant: trailer.variant)
   }
 
   /// What is known of the entry, from the end of its file; nil when that is damaged.

@@ -39,6 +39,7 @@ final class EntryFolder: Sendable {
     path.reserveCapacity(source.folder.count + 64)
     path.append(contentsOf: source.folder)
     PathEncoding.append(key.name, to: &path)
+    if key.variant > 0 { path.append(UInt8(ascii: "0") + key.variant) }
     path.append(0)
     return path
   }

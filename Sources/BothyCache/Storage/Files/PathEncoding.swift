@@ -6,8 +6,8 @@ internal import Foundation
 /// Lower-case letters, digits and `-_.,=` stand for themselves, every other byte is `%` and two lower-case digits, a dot
 /// at the beginning of a component too. So nothing leaves its folder, and neither letter case nor Unicode
 /// normalisation can make two keys one. The last component ends in `%` (a tile's in `%t`), which no folder does: `a`
-/// and `a/b` can both be there. Components that would grow too long end in `%+` and a hash; what is too deep or too
-/// long as a whole is a hash.
+/// and `a/b` can both be there; behind that stands the variant, unless it is 0. Components that would grow too long end
+/// in `%+` and a hash; what is too deep or too long as a whole is a hash.
 package enum PathEncoding {
   private static let longestComponent = 200
   private static let longestPath = 1500

@@ -5,7 +5,7 @@ internal import GRDB
 enum IndexSchema {
   /// "Bty" and a 1, in the header of the file.
   static let applicationID: Int64 = 0x4274_7931
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   enum Verdict: Equatable {
     case new
@@ -43,7 +43,7 @@ enum IndexSchema {
   /// `state` is one row: `rank` counts uses, `count` and `bytes` are of what is not pinned, `folders` of the files'
   /// folders; `complete` is 0 while the index is being made from files that were there before it.
   ///
-  /// An entry's `id` is the hash of its key. `body` is nil when its bytes and metadata lie in a file of their own.
+  /// An entry's `id` is the hash of its key, with the variant in its two lowest bits; `pin` names variant 0. `body` is nil when its bytes and metadata lie in a file of their own.
   /// `loose` names files that were written before the row that is to tell of them. `shared` names the bodies that more than one entry has, and how many.
   static let tables = """
     CREATE TABLE state (
@@ -66,7 +66,10 @@ enum IndexSchema {
     CREATE INDEX body_checksum ON body (checksum) WHERE size <= 4096;
     CREATE TABLE shared (body INTEGER PRIMARY KEY, uses INTEGER NOT NULL) STRICT;
     CREATE TABLE holder (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
-    CREATE TABLE pin (entry INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (entry, holder)) WITHOUT ROWID, STRICT;
+    CREATE TABLE pin (
+      entry INTEGER NOT NULL, holder INTEGER NOT NULL, source INTEGER NOT NULL, name ANY NOT NULL,
+      PRIMARY KEY (entry, holder)
+    ) WITHOUT ROWID, STRICT;
     CREATE INDEX pin_holder ON pin (holder);
     CREATE TABLE loose (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL) STRICT;
     """

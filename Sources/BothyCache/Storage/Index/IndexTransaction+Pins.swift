@@ -18,10 +18,14 @@ extension IndexTransaction {
     return try find.step() ? find.int(at: 0) : nil
   }
 
-  func pin(_ number: Int64, _ holder: Int64) throws {
-    let insert = try PreparedStatement("INSERT OR IGNORE INTO pin VALUES (?1, ?2)", in: database)
+  func pin(_ key: ResourceKey, _ holder: Int64) throws {
+    let source = sources.source(key.source)
+    let number = source.number(of: key.base)
+    let insert = try PreparedStatement("INSERT OR IGNORE INTO pin VALUES (?1, ?2, ?3, ?4)", in: database)
     insert.bind(number, at: 1)
     insert.bind(holder, at: 2)
+    insert.bind(try self.number(of: source), at: 3)
+    insert.bind(key.name, at: 4)
     try insert.run()
     try mark(number, isPinned: true)
   }
@@ -30,7 +34,7 @@ extension IndexTransaction {
     guard let holder = try knownHolder(name) else { return }
     for number in numbers {
       let delete = try PreparedStatement("DELETE FROM pin WHERE entry = ?1 AND holder = ?2", in: database)
-      delete.bind(number, at: 1)
+      delete.bind(KnownSource.base(number), at: 1)
       delete.bind(holder, at: 2)
       try delete.run()
       if database.changedRows > 0, try !isWanted(number) { try mark(number, isPinned: false) }
@@ -55,14 +59,15 @@ extension IndexTransaction {
   }
 
   private func mark(_ number: Int64, isPinned: Bool) throws {
-    guard let row = try row(number), row.isPinned != isPinned else { return }
-    let update = try PreparedStatement("UPDATE entry SET pinned = ?2 WHERE id = ?1", in: database)
-    update.bind(number, at: 1)
-    update.bind(isPinned ? 1 : 0, at: 2)
-    try update.run()
-    tally(row, -1)
-    var marked = row
-    marked.isPinned = isPinned
-    tally(marked, 1)
+    for row in try rows(ofAllVariants: number) where row.isPinned != isPinned {
+      let update = try PreparedStatement("UPDATE entry SET pinned = ?2 WHERE id = ?1", in: database)
+      update.bind(row.number, at: 1)
+      update.bind(isPinned ? 1 : 0, at: 2)
+      try update.run()
+      tally(row, -1)
+      var marked = row
+      marked.isPinned = isPinned
+      tally(marked, 1)
+    }
   }
 }

@@ -118,11 +118,13 @@ extension IndexTransaction {
 
   /// Empties the list of loose files and returns it.
   func takeLoose() throws -> [ResourceKey] {
-    let select = try PreparedStatement("SELECT source, name FROM loose", in: database)
-    var found: [(source: Int64, name: ResourceKey.Name)] = []
-    while try select.step() { found.append((select.int(at: 0), select.name(at: 1))) }
+    let select = try PreparedStatement("SELECT id, source, name FROM loose", in: database)
+    var found: [(number: Int64, source: Int64, name: ResourceKey.Name)] = []
+    while try select.step() { found.append((select.int(at: 0), select.int(at: 1), select.name(at: 2))) }
     select.reset()
     if !found.isEmpty { try database.execute(sql: "DELETE FROM loose") }
-    return try found.map { try key(source($0.source), $0.name) }
+    return try found.map {
+      ResourceKey(try source($0.source), $0.name, variant: KnownSource.variant($0.number))
+    }
   }
 }

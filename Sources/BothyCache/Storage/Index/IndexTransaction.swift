@@ -111,14 +111,7 @@ final class IndexTransaction {
   }
 
   func key(of row: EntryRow) throws -> ResourceKey {
-    key(try source(row.source), row.name)
-  }
-
-  func key(_ source: SourceID, _ name: ResourceKey.Name) -> ResourceKey {
-    switch name {
-    case .tile(let bits): return ResourceKey(source, tile: bits)
-    case .path(let path): return ResourceKey(source, path: path)
-    }
+    ResourceKey(try source(row.source), row.name, variant: KnownSource.variant(row.number))
   }
 
   // MARK: rows
@@ -130,10 +123,22 @@ final class IndexTransaction {
     return try find.step() ? EntryRow(find) : nil
   }
 
+  /// The rows of all variants of a key.
+  func rows(ofAllVariants number: Int64) throws -> [EntryRow] {
+    let find = try PreparedStatement(
+      "SELECT \(EntryRow.columns) FROM entry WHERE id BETWEEN ?1 AND ?1 + 3", in: database)
+    find.bind(KnownSource.base(number), at: 1)
+    defer { find.reset() }
+    var rows: [EntryRow] = []
+    while try find.step() { rows.append(EntryRow(find)) }
+    return rows
+  }
+
+  /// Whether anybody holds the key. All its variants are held with it.
   func isWanted(_ number: Int64) throws -> Bool {
     guard hasPins else { return false }
     let find = try PreparedStatement("SELECT 1 FROM pin WHERE entry = ?1 LIMIT 1", in: database)
-    find.bind(number, at: 1)
+    find.bind(KnownSource.base(number), at: 1)
     defer { find.reset() }
     return try find.step()
   }

@@ -1,0 +1,62 @@
+internal import Synchronization
+
+/// What a cache knows of its network, told to whoever works for later.
+final class NetworkWatch: Sendable {
+  private struct State {
+    var current = NetworkConditions()
+    var listeners: [Int: @Sendable () -> Void] = [:]
+    var nextID = 0
+    var task: Task<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  var current: NetworkConditions { state.withLock { $0.current } }
+
+  /// Follows what a loader says until `stop`; until it says something, nothing is held to be there.
+  ///
+  /// - Parameter changed: called after each change, before the listeners are.
+  func follow(_ conditions: AsyncStream<NetworkConditions>, changed: @escaping @Sendable () -> Void) {
+    state.withLock { $0.current = NetworkConditions(isOnline: false) }
+    let task = Task { [weak self] in
+      for await now in conditions {
+        guard let self, !Task.isCancelled else { return }
+        self.set(now, changed)
+      }
+    }
+    state.withLock { $0.task = task }
+  }
+
+  private func set(_ now: NetworkConditions, _ changed: @Sendable () -> Void) {
+    let listeners = state.withLock { state -> [@Sendable () -> Void]? in
+      guard state.current != now else { return nil }
+      state.current = now
+      return Array(state.listeners.values)
+    }
+    guard let listeners else { return }
+    changed()
+    for listener in listeners { listener() }
+  }
+
+  /// Calls the listener after each change from now on.
+  func listen(_ listener: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.nextID += 1
+      state.listeners[state.nextID] = listener
+      return state.nextID
+    }
+  }
+
+  func unlisten(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+
+  func stop() {
+    let task = state.withLock { state in
+      state.listeners = [:]
+      defer { state.task = nil }
+      return state.task
+    }
+    task?.cancel()
+  }
+
+  deinit { state.withLock { $0.task }?.cancel() }
+}

@@ -1,0 +1,270 @@
+import BothyCache
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Several answers under one key, for requests that differ in what they say.
+@Suite("Variants")
+struct VariantTests {
+  private static let languages = ["de", "en", "fr", "it", "no", "sv"]
+
+  private func rig(
+    store: StoreDouble = StoreDouble(), freshness: FreshnessRule = .fixed(.days(7))
+  ) throws -> CacheRig {
+    try CacheRig(freshness: freshness, store: store) { request in
+      let language = request.fields[.acceptLanguage] ?? "none"
+      let tag = "\"\(language)\""
+      if request.fields[.ifNoneMatch] == tag { return .init(304, fields: [.eTag: tag]) }
+      return .init(200, fields: [.vary: "Accept-Language", .eTag: tag], language)
+    }
+  }
+
+  private func read(
+    _ rig: CacheRig, _ language: String?, _ mode: ReadMode = .cacheElseNetwork
+  ) async throws -> String? {
+    let fields: HTTPFields = language.map { [.acceptLanguage: $0] } ?? [:]
+    return text(try await rig.cache.value(try rig.tile(), ReadOptions(mode: mode, fields: fields)))
+  }
+
+  @Test("Each request gets the answer that is its own, from memory and from disk")
+  func selection() async throws {
+    let rig = try rig()
+    for language in ["de", "en", nil, "fr"] {
+      #expect(try await read(rig, language) == language ?? "none")
+    }
+    #expect(rig.loader.requests.count == 4)
+    for language in ["fr", "de", nil, "en"] {
+      #expect(try await read(rig, language) == language ?? "none")
+    }
+    #expect(rig.store.keys.count == 4 && rig.cache.memoryUse.count == 4)
+    #expect(text(rig.cache.peek(try rig.tile())) == "none", "the source's own fields say nothing of it")
+    rig.cache.relieve(.warning)
+    #expect(rig.cache.memoryUse.count == 0)
+    for language in ["en", nil, "fr", "de"] {
+      #expect(try await read(rig, language, .cacheOnly) == language ?? "none")
+    }
+    #expect(rig.loader.requests.count == 4)
+    let (tile, inspected) = (try rig.tile(), try await rig.cache.inspect())
+    #expect(inspected.map(\.key) == Array(repeating: tile, count: 4))
+  }
+
+  @Test("A fifth answer takes the place of the one that was confirmed longest ago")
+  func bound() async throws {
+    let rig = try rig()
+    for language in Self.languages.prefix(4) {
+      _ = try await read(rig, language)
+      rig.pass(.minutes(1))
+    }
+    _ = try await read(rig, "de", .revalidate)
+    #expect(try await read(rig, "no") == "no")
+    #expect(rig.store.keys.count == 4 && rig.cache.memoryUse.count == 4)
+    for language in ["de", "fr", "it", "no"] {
+      #expect(try await read(rig, language, .cacheOnly) == language)
+    }
+    await #expect(throws: CacheError.self) { try await read(rig, "en", .cacheOnly) }
+    rig.cache.relieve(.warning)
+    await #expect(throws: CacheError.self) { try await read(rig, "en", .cacheOnly) }
+  }
+
+  @Test("A 304 confirms the answer that was asked about, and leaves the others")
+  func confirmation() async throws {
+    let rig = try rig(freshness: .fixed(.hours(1)))
+    for language in ["de", "en"] { _ = try await read(rig, language) }
+    rig.pass(.hours(2))
+    let options = ReadOptions(fields: [.acceptLanguage: "en"])
+    let confirmed = try await rig.cache.value(try rig.tile(), options)
+    let tile = try rig.tile()
+    #expect(confirmed.origin == .confirmed && text(confirmed) == "en" && confirmed.key == tile)
+    #expect(rig.lastSent(.ifNoneMatch) == "\"en\"")
+    for _ in 0..<2 {
+      #expect(try await rig.cache.value(try rig.tile(), options).isFresh)
+      let german = ReadOptions(mode: .cacheOnly, fields: [.acceptLanguage: "de"])
+      #expect(try await !rig.cache.value(try rig.tile(), german).isFresh)
+      rig.cache.relieve(.warning)
+    }
+    #expect(rig.loader.requests.count == 3 && rig.store.keys.count == 2)
+  }
+
+  @Test("Removing, and a request that changes the resource, take all of them")
+  func invalidation() async throws {
+    for isUnsafe in [false, true] {
+      let rig = try rig()
+      for language in Self.languages.prefix(4) { _ = try await read(rig, language) }
+      if isUnsafe {
+        _ = try await rig.cache.send(.put, to: try rig.tile())
+      } else {
+        try await rig.cache.remove(try rig.tile())
+      }
+      #expect(rig.store.keys.isEmpty && rig.cache.memoryUse.count == 0)
+    }
+  }
+
+  @Test("Expired ones go by themselves, and the fresh ones are still found")
+  func expired() async throws {
+    let rig = try rig(freshness: .fixed(.hours(1)))
+    _ = try await read(rig, "de")
+    rig.pass(.hours(2))
+    _ = try await read(rig, "en")
+    #expect(try await rig.cache.removeExpired() == 1)
+    for _ in 0..<2 {
+      #expect(try await read(rig, "en", .cacheOnly) == "en")
+      await #expect(throws: CacheError.self) { try await read(rig, "de", .cacheOnly) }
+      rig.cache.relieve(.warning)
+    }
+  }
+
+  @Test("An answer for everybody, or that depends on something else, takes the place of all")
+  func otherFields() async throws {
+    let vary = Box<String?>("Accept-Language")
+    let rig = try CacheRig { request in
+      var fields: HTTPFields = [:]
+      fields[.vary] = vary.value
+      return .init(200, fields: fields, (vary.value ?? "all") + (request.fields[.acceptLanguage] ?? ""))
+    }
+    for (next, expected) in [("Accept", "Acceptsv"), (nil, "allsv")] as [(String?, String)] {
+      vary.change { $0 = "Accept-Language" }
+      for language in ["de", "en"] { _ = try await read(rig, language) }
+      vary.change { $0 = next }
+      #expect(try await read(rig, "sv", .networkOnly) == expected)
+      #expect(try await read(rig, "de", .cacheOnly) == expected)
+      rig.cache.relieve(.warning)
+      #expect(try await read(rig, "de", .cacheOnly) == expected)
+      #expect(rig.store.keys.count == 1)
+      try await rig.cache.remove(try rig.tile())
+    }
+  }
+
+  @Test("Memory alone keeps several as well")
+  func memoryAlone() async throws {
+    let loader = ScriptedLoader { request in
+      .init(200, fields: [.vary: "Accept-Language"], request.fields[.acceptLanguage] ?? "none")
+    }
+    let source = try CacheRig.source("tiles")
+    let cache = try ResourceCache(sources: [source], loader: loader)
+    let tile = try source.key(zoom: 16, x: 1, y: 2)
+    for language in ["de", "en", "de", "en"] {
+      let resource = try await cache.value(tile, ReadOptions(fields: [.acceptLanguage: language]))
+      #expect(text(resource) == language)
+    }
+    #expect(loader.requests.count == 2)
+  }
+
+  @Test("Requests for different answers that are under way together are kept side by side")
+  func together() async throws {
+    let rig = try rig()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for language in Self.languages.prefix(4) {
+        group.addTask {
+          let got = try await read(rig, language)
+          #expect(got == language)
+        }
+      }
+      try await group.waitForAll()
+    }
+    for _ in 0..<2 {
+      for language in Self.languages.prefix(4) {
+        #expect(try await read(rig, language, .cacheOnly) == language)
+      }
+      rig.cache.relieve(.warning)
+    }
+  }
+
+  @Test("What is pinned is kept in all its answers, and served without a network")
+  func pinned() async throws {
+    for kind in StoreKind.allCases {
+      let folder = try TemporaryFolder()
+      let source = try CacheRig.source("tiles")
+      let loader = ScriptedLoader { request in
+        .init(
+          200, fields: [.vary: "Accept-Language", .cacheControl: "max-age=1, must-revalidate"],
+          request.fields[.acceptLanguage] ?? "none")
+      }
+      let cache = try ResourceCache(
+        sources: [source], settings: CacheSettings(disk: BlobStoreLimits(count: 2)),
+        disk: DiskTier { try kind.open(folder, $0) }, loader: loader)
+      let (kept, other) = (try source.key(zoom: 16, x: 1, y: 2), try source.key(zoom: 16, x: 3, y: 4))
+      _ = try await cache.value(kept, ReadOptions(fields: [.acceptLanguage: "de"]))
+      try await cache.pin([kept], by: "Oslo")
+      for key in [kept, other] {
+        for language in ["en", "fr", "it"] {
+          _ = try await cache.value(key, ReadOptions(fields: [.acceptLanguage: language]))
+        }
+      }
+      let totals = try #require(try await cache.totals()["tiles"])
+      #expect(totals.pinnedCount == 4 && totals.count <= 6, "\(kind)")
+      let pins = try await cache.pins()
+      #expect(pins.map(\.key) == [kept] && pins.map(\.holder) == ["Oslo"])
+      #expect(pins.first?.bytes == totals.pinnedBytes)
+      cache.relieve(.warning)
+      cache.suspendNetwork()
+      for language in ["de", "en", "fr", "it"] {
+        #expect(
+          text(try await cache.value(kept, ReadOptions(fields: [.acceptLanguage: language]))) == language)
+      }
+      #expect(try await cache.collectGarbage().removedFiles == 0)
+      #expect(try await cache.totals()["tiles"] == totals)
+      try await cache.unpin(by: "Oslo")
+      let left = try #require(try await cache.totals()["tiles"])
+      #expect(left.count <= 2 && left.pinnedCount == 0)
+      #expect(try await cache.pins().isEmpty)
+    }
+  }
+
+  @Test("Entries that differ in their variant lie side by side in a store", arguments: StoreKind.allCases)
+  func stores(_ kind: StoreKind) throws {
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder)
+    let keys = [tile(1), ResourceKey("osm", path: "a/b"), ResourceKey("osm", path: "a")].flatMap(\.variants)
+    for (number, key) in keys.enumerated() { try store.store([(key, makeEntry(number, size: 200_000))]) }
+    try store.close()
+    let again = try kind.open(folder)
+    var listed: Set<ResourceKey> = []
+    try again.forEach(nil) { key, _, _ in listed.insert(key) }
+    #expect(listed == Set(keys))
+    for (number, key) in keys.enumerated() {
+      #expect(try again.entry(key)?.body == makeEntry(number, size: 200_000).body)
+    }
+    try again.remove([keys[0], keys[5]])
+    #expect(try again.total().count == keys.count - 2)
+    #expect(try again.entry(keys[0]) == nil && again.entry(keys[1]) != nil && again.entry(keys[5]) == nil)
+    #expect(try again.verify { _ in }.damaged.isEmpty && again.collectGarbage().removedFiles == 0)
+  }
+}
+
+/// The place of a new answer, decided by values alone.
+@Suite("Places of variants")
+struct VariantPlaceTests {
+  private func answer(_ value: String?, _ name: String = "accept", at time: Int64 = 0) -> EntryMetadata {
+    EntryMetadata(
+      status: 200, fields: [:], requestedAt: time, receivedAt: time, validatedAt: time,
+      freshness: FreshnessTerms(lifetime: 0),
+      variedOn: value.map { [VariedField(name: name, value: $0)] } ?? [])
+  }
+
+  @Test("The same values replace, free places fill up, then the oldest goes")
+  func order() {
+    var stored: [(variant: UInt8, metadata: EntryMetadata)] = []
+    for (time, value) in ["a", "b", "c", "d"].enumerated() {
+      let new = answer(value, at: Int64(time))
+      let place = VariantPlace(of: new, among: stored)
+      #expect(place.variant == UInt8(time) && place.outdated.isEmpty)
+      stored.append((place.variant, new))
+    }
+    #expect(VariantPlace(of: answer("c", at: 9), among: stored).variant == 2)
+    #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 0)
+    stored[0].metadata.validatedAt = 8
+    #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 1)
+    stored.remove(at: 2)
+    #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 2)
+  }
+
+  @Test("Whatever depends on other fields is outdated, and the first place is taken")
+  func otherFields() {
+    let stored = [(variant: UInt8(1), metadata: answer("a")), (variant: UInt8(3), metadata: answer("b"))]
+    for new in [answer(nil), answer("a", "accept-language")] {
+      let place = VariantPlace(of: new, among: stored)
+      #expect(place.variant == 0 && place.outdated == [1, 3])
+    }
+    #expect(VariantPlace(of: answer(nil), among: [(0, answer(nil))]) == .only)
+  }
+}
