@@ -1,6 +1,7 @@
 #if !canImport(Darwin)
   import AsyncHTTPClient
   public import BothyCache
+  public import BothySync
   import Foundation
   import HTTPTypes
   import NIOCore
@@ -13,11 +14,17 @@
   /// slow reader holds up the sender and not the memory.
   public final class AsyncHTTPClientLoader: ResourceLoader {
     private let client: HTTPClient
+    private let monitor: (any ReachabilityMonitor)?
 
     /// - Parameters:
     ///   - connectTimeout: the longest it may take until there is a connection.
     ///   - idleConnections: how long an unused connection is kept.
-    public init(connectTimeout: Duration = .seconds(10), idleConnections: Duration = .seconds(60)) {
+    ///   - monitor: who says what the network is like, such as a `NetworkFeed`; the system does not tell.
+    public init(
+      connectTimeout: Duration = .seconds(10), idleConnections: Duration = .seconds(60),
+      monitor: (any ReachabilityMonitor)? = nil
+    ) {
+      self.monitor = monitor
       var configuration = HTTPClient.Configuration()
       configuration.redirectConfiguration = .disallow
       configuration.timeout.connect = Self.amount(connectTimeout)
@@ -28,6 +35,10 @@
       // How large a body may be is for the cache to say, which reads it piece by piece.
       configuration.decompression = .enabled(limit: .none)
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    public func conditions() -> AsyncStream<NetworkConditions>? {
+      monitor.map { NetworkConditions.stream(of: $0) }
     }
 
     /// The client closes its connections on its own time; nobody waits for it, and its failure changes nothing.

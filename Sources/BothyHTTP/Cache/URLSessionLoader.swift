@@ -1,5 +1,6 @@
 #if canImport(Darwin)
   public import BothyCache
+  public import BothySync
   public import Foundation
   import HTTPTypes
   import Synchronization
@@ -11,9 +12,15 @@
   public final class URLSessionLoader: ResourceLoader {
     private let session: URLSession
     private let tasks = TaskTable()
+    private let monitor: any ReachabilityMonitor
 
-    /// - Parameter configuration: the session's configuration; caches, cookies and credentials are switched off in it.
-    public init(configuration: URLSessionConfiguration = .ephemeral) {
+    /// - Parameters:
+    ///   - configuration: the session's configuration; caches, cookies and credentials are switched off in it.
+    ///   - monitor: who says what the network is like; the system unless given.
+    public init(
+      configuration: URLSessionConfiguration = .ephemeral, monitor: any ReachabilityMonitor = PathMonitor()
+    ) {
+      self.monitor = monitor
       configuration.urlCache = nil
       configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
       configuration.httpCookieStorage = nil
@@ -23,6 +30,8 @@
       configuration.httpMaximumConnectionsPerHost = 64
       session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
     }
+
+    public func conditions() -> AsyncStream<NetworkConditions>? { NetworkConditions.stream(of: monitor) }
 
     deinit { session.finishTasksAndInvalidate() }
 

@@ -1,5 +1,6 @@
 import BothyCache
 import BothyHTTP
+import BothySync
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -29,11 +30,13 @@ struct CacheOriginTests {
   }
 
   /// A run of a program: its own memory, the same folder on disk.
-  private func open(_ source: ResourceSource) throws -> ResourceCache {
+  private func open(
+    _ source: ResourceSource, loader: any ResourceLoader = platformLoader()
+  ) throws -> ResourceCache {
     let folder = origin.folder.appending(path: "cache").path
     return try ResourceCache(
       sources: [source], disk: DiskTier { try FileBlobStore(folder: folder, options: $0) },
-      loader: platformLoader())
+      loader: loader)
   }
 
   private func keys(_ source: ResourceSource) throws -> [ResourceKey] {
@@ -107,14 +110,22 @@ struct CacheOriginTests {
     #expect(try await origin.requests().isEmpty)
 
     let source = try source(.fixed(.seconds(3600)), bulk: true)
-    let cache = try open(source)
+    let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
+    let cache = try open(source, loader: platformLoader(monitor: feed))
     let ahead = ResourcePrefetcher(cache)
-    ahead.setNetwork(NetworkConditions(isMetered: true))
     #expect(ahead.want(try keys(source)) == 30)
-    await ahead.idle()
-    #expect(ahead.obstacle == .metered)
+    for (state, obstacle) in [
+      (feed.state, PrefetchPolicy.Obstacle.metered), (.notReachable, .offline),
+      (NetworkState(.reachable, constrained: true), .constrained),
+      (NetworkState(.reachable, lowPower: true), .lowPower),
+    ] {
+      feed.send(state)
+      while ahead.obstacle != obstacle { await Task.yield() }
+      await ahead.idle()
+    }
     #expect(try await origin.requests().isEmpty)
-    ahead.setNetwork(NetworkConditions())
+    feed.send(.unknown)
+    while ahead.obstacle != nil { await Task.yield() }
     await ahead.idle()
     #expect(try await statuses() == ["200": 30])
     origin.stop()

@@ -1,10 +1,15 @@
 import BothyCache
 import BothyHTTP
+import BothySync
 
 #if canImport(Darwin)
   /// The loader of this platform.
-  func platformLoader() -> any ResourceLoader { URLSessionLoader() }
+  func platformLoader(monitor: (any ReachabilityMonitor)? = nil) -> any ResourceLoader {
+    URLSessionLoader(monitor: monitor ?? NetworkFeed())
+  }
 #else
   /// The loader of this platform.
-  func platformLoader() -> any ResourceLoader { AsyncHTTPClientLoader() }
+  func platformLoader(monitor: (any ReachabilityMonitor)? = nil) -> any ResourceLoader {
+    AsyncHTTPClientLoader(monitor: monitor)
+  }
 #endif
