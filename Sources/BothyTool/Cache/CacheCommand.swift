@@ -13,12 +13,14 @@ struct CacheCommand: AsyncParsableCommand {
       Example:  bothy cache get https://tiles.example.org/16/10472/22982.png
                 bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
                 bothy cache get osm 16 10472 22982 --output tile.png
+                bothy cache pin osm 16 10472 22982
                 bothy cache stat
                 bothy cache verify
                 bothy cache proxy --origin https://tiles.example.org --listen 8081
       """,
     subcommands: [
       CacheGetCommand.self, CacheStatCommand.self, CacheVerifyCommand.self, CacheGarbageCommand.self,
-      CacheLimitsCommand.self, CacheProxyCommand.self,
+      CacheLimitsCommand.self, CachePinCommand.self, CacheUnpinCommand.self, CachePinsCommand.self,
+      CacheProxyCommand.self,
     ])
 }

@@ -104,6 +104,7 @@ struct GetResult: Sendable {
     case .diskFull: "the disk is full"
     case .removed: "removed meanwhile"
     case .noDisk: "no disk"
+    case .undecodable: "it is no value of the type that is read"
     case .failed(let text): text
     }
   }
