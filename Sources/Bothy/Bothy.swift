@@ -1,4 +1,6 @@
-/// All that an app imports: the store, settings, the road to the server, the client that walks it, and the map room.
+/// All that an app imports: the store, settings, the road to the server, the client that walks it, the cache, and the map
+/// room.
+@_exported public import BothyCache
 @_exported public import BothyGeo
 @_exported public import BothyHTTP
 @_exported public import BothySettings
