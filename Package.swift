@@ -83,7 +83,7 @@ let package = Package(
     .target(
       name: "BothyServer",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "CZlib", httpTypes, log, lifecycle,
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "CZlib", httpTypes, log, lifecycle,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -157,7 +157,7 @@ let package = Package(
     .testTarget(
       name: "BothyServerTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyServer", "BothyTesting", httpTypes, log,
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyTesting", "CZlib", httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "Metrics", package: "swift-metrics"),

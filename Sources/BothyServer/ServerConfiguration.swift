@@ -12,6 +12,8 @@ public struct ServerConfiguration: Sendable {
   public var rules: AuthorityRules
   /// What keeps the bytes of blobs; nil refuses them.
   public var blobs: (any BlobVault)?
+  /// The tiles to serve; nil for none.
+  public var tiles: TileLibrary?
   /// Who may enter; nil admits every caller to every space as the principal `anyone`.
   public var tokens: TokenTable?
   public var limits: Limits
@@ -26,6 +28,7 @@ public struct ServerConfiguration: Sendable {
   public init(
     host: String = "127.0.0.1", port: Int = 8080, ledger: any Ledger,
     rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
+    tiles: TileLibrary? = nil,
     tokens: TokenTable? = nil, limits: Limits = Limits(), logger: Logger = Logger(label: "bothy.server"),
     hints: HintHub = HintHub(), compressesAnswers: Bool = true,
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock
@@ -35,6 +38,7 @@ public struct ServerConfiguration: Sendable {
     self.ledger = ledger
     self.rules = rules
     self.blobs = blobs
+    self.tiles = tiles
     self.tokens = tokens
     self.limits = limits
     self.logger = logger

@@ -19,7 +19,15 @@ struct ServeCommand: AsyncParsableCommand {
       and SIGTERM let requests that are under way finish. The API describes itself
       at /openapi.json.
 
+      --tiles serves what lies in a folder: MBTiles and PMTiles archives, each a source
+      named by its file, and folders of tiles, NAME/16/18109/23965.json, with names
+      such as 16_18109_23965.json or by quadkey too. /tiles lists the sources,
+      /tiles/NAME.json is the TileJSON document of one, /tiles/NAME/{z}/{x}/{y} are
+      its tiles, and /tiles/NAME.pmtiles is an archive for readers of byte ranges.
+      With --tokens a token is wanted for tiles too, unless --open-tiles is given.
+
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
+                bothy serve --tiles ./maps
       """)
 
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "n")) var port = 8080
@@ -32,15 +40,29 @@ struct ServeCommand: AsyncParsableCommand {
   var schema: String?
   @Option(help: ArgumentHelp("Who may enter which spaces.", valueName: "file"), completion: .file())
   var tokens: String?
+  @Option(
+    help: ArgumentHelp("Serve the tiles that lie in a folder.", valueName: "dir"), completion: .directory)
+  var tiles: String?
+  @Option(
+    help: ArgumentHelp("How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
+  var tilesMaxAge = "7d"
+  @Flag(help: "Give tiles to everybody, also with --tokens.") var openTiles = false
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
     guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
+    guard maxAge != nil else {
+      throw ValidationError("--tiles-max-age is a time such as 7d, 12h or 0s.")
+    }
   }
 
+  private var maxAge: Duration? { ToolClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
+
   func run() async throws {
-    let server = BothyServer(try serverConfiguration())
+    let configuration = try serverConfiguration()
+    for problem in await configuration.tiles?.problems() ?? [] { Standard.note(problem) }
+    let server = BothyServer(configuration)
     let output = output
     let running = RunningService(host: host, port: port, portOption: "--port", logger: logger())
     try await running.run(server) {
@@ -80,11 +102,14 @@ struct ServeCommand: AsyncParsableCommand {
       Standard.note(
         "Everybody who can reach \(host) may read and write every space. Give --tokens to say who may.")
     }
+    let library = try tiles.map {
+      try TileLibrary(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
+    }
     let clock = try ToolClock()
     _ = try PrivateFile.create(at: database)
     return ServerConfiguration(
       host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules,
-      blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tokens: table,
+      blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tiles: library, tokens: table,
       logger: logger(), now: { clock.now() })
   }
 

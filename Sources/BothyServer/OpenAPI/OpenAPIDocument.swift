@@ -47,7 +47,8 @@ enum OpenAPIDocument {
     slashes. HEAD works wherever GET does. Any other method on a known address is answered 405 with Allow, an \
     unknown address 404. Bodies may be sent with Content-Encoding: gzip, and answers above 1 KB come so to \
     those who accept it, except records, whose entity tags are strong. A server without a tokens file asks for \
-    no token.
+    no token. Tiles belong to no space: any known token opens them, and on a server that gives tiles to everybody \
+    none is asked for.
     """
 
   private static func operation(_ route: Route) -> JSONValue {
@@ -69,12 +70,16 @@ enum OpenAPIDocument {
 
   private static func pathParameters(_ route: Route) -> [JSONValue] {
     route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map { segment in
-      let name = String(segment.dropFirst().dropLast()).replacing("...", with: "")
+      let name = String(segment.dropFirst().prefix { $0 != "}" }).replacing("...", with: "")
       let limits: [String: Int64] = ["space": 128, "type": 64, "id": 512, "path": 512]
       let schema: JSONValue =
-        name == "sha256"
-        ? ["type": "string", "pattern": "^[0-9a-f]{64}$"]
-        : ["type": "string", "minLength": 1, "maxLength": .int(limits[name] ?? 512)]
+        switch name {
+        case "sha256": ["type": "string", "pattern": "^[0-9a-f]{64}$"]
+        case "z": ["type": "integer", "minimum": 0, "maximum": 29]
+        case "x": ["type": "integer", "minimum": 0]
+        case "y": ["type": "string", "pattern": "^[0-9]+(\\.[a-z]+)?$"]
+        default: ["type": "string", "minLength": 1, "maxLength": .int(limits[name] ?? 512)]
+        }
       return ["name": .string(name), "in": "path", "required": true, "schema": schema]
     }
   }
@@ -97,9 +102,10 @@ enum OpenAPIDocument {
     404: "There is nothing that the caller may see.",
     409: "The record was changed while the request was carried out.",
     410: "The record was deleted.",
-    412: "The record is not in the state that If-Match or If-None-Match asks for.",
+    406: "The tile is packed in a way that the caller does not take and that is not unpacked here.",
+    412: "What there is is not in the state that If-Match or If-None-Match asks for.",
     413: "The body, a record or the number of operations is over the limit.",
-    416: "The blob has no such bytes; Content-Range says how many it has.",
+    416: "There are no such bytes; Content-Range says how many there are.",
     415: "The body's type or encoding is not taken.",
     422: "Understood and refused; `fields` says what is wrong with which field.",
     428: "The record exists, so If-Match is required.",
@@ -136,7 +142,9 @@ enum OpenAPIDocument {
         Dictionary(uniqueKeysWithValues: names.map { ($0, reference("headers", $0)) })),
     ]
     if let schema = answer.schema {
-      response["content"] = .object([answer.type: ["schema": reference("schemas", schema)]])
+      let content = ([answer.type] + answer.otherTypes).map { ($0, reference("schemas", schema)) }
+      response["content"] = .object(
+        Dictionary(uniqueKeysWithValues: content.map { ($0, ["schema": $1]) }))
     }
     return .object(response)
   }
@@ -149,6 +157,7 @@ enum OpenAPIDocument {
     "Accept-Ranges": ["required": true, "schema": ["const": "bytes"]],
     "Content-Range": ["required": true, "schema": ["type": "string"]],
     "ETag": ["required": true, "schema": ["type": "string"]],
+    "Last-Modified": ["required": true, "schema": ["type": "string"]],
     "Location": ["required": true, "schema": ["type": "string"]],
     "Retry-After": ["required": true, "schema": ["type": "integer"]],
     "Upload-Offset": ["required": true, "schema": ["type": "integer", "minimum": 0]],

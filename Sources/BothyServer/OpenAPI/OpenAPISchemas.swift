@@ -168,6 +168,16 @@ enum OpenAPISchemas {
       "requestId":{"type":"string"}},"additionalProperties":false}},"additionalProperties":false},
     "Health":{"type":"object","required":["status"],"properties":{"status":{"const":"ok"}},
       "additionalProperties":false},
+    "TileSources":{"type":"object","required":["sources"],"properties":{"sources":{"type":"array","items":{
+      "type":"object","required":["id","name","tilejson","minzoom","maxzoom"],"properties":{
+      "id":{"type":"string"},"name":{"type":"string"},"tilejson":{"type":"string","description":"The address of the TileJSON document."},
+      "minzoom":{"type":"integer"},"maxzoom":{"type":"integer"},"attribution":{"type":"string"},
+      "format":{"enum":["geojson","pbf","png","jpg","webp","avif"]}},"additionalProperties":false}}},"additionalProperties":false},
+    "TileJSON":{"type":"object","required":["tilejson","name","tiles","minzoom","maxzoom","bounds"],"properties":{
+      "tilejson":{"const":"3.0.0"},"name":{"type":"string"},"scheme":{"const":"xyz"},
+      "tiles":{"type":"array","items":{"type":"string"}},"minzoom":{"type":"integer"},"maxzoom":{"type":"integer"},
+      "bounds":{"type":"array","items":{"type":"number"}},"attribution":{"type":"string"},
+      "description":{"type":"string"},"vector_layers":{"type":"array"}},"additionalProperties":false},
     "Bytes":{"type":"string","contentMediaType":"application/octet-stream"},
     "EventStream":{"type":"string"},
     "MetricsText":{"type":"string"},

@@ -13,6 +13,8 @@ struct Call: Sendable {
   var headers: HTTPFields
   var body: ByteBuffer
   var principal: Principal
+  /// Host and port as the caller named them.
+  var authority: String?
 
   /// The space of the path; empty for routes outside of any.
   var space: String { names["space"] ?? "" }

@@ -64,14 +64,16 @@ struct RequestPipeline: HTTPResponder {
     trace.route = route.pattern
     var call = Call(
       method: request.method, names: [:], query: QueryParameters(), headers: request.headers,
-      body: ByteBuffer(), principal: .anonymous)
+      body: ByteBuffer(), principal: .anonymous, authority: request.head.authority)
+    let grant = route.isOpen ? nil : try authenticate(request.headers)
+    call.names = try encoded.mapValues { try $0.percentDecoded() }
     if route.isOpen { return try await route.handle(call) }
-    let grant = try authenticate(request.headers)
     call.principal = grant?.principal ?? Principal("anyone")
     trace.principal = call.principal.name
-    call.names = try encoded.mapValues { try $0.percentDecoded() }
-    try admit(to: call.space, grant)
-    trace.space = call.space
+    if let space = call.names["space"] {
+      try admit(to: space, grant)
+      trace.space = space
+    }
     if let wait = limiter?.delay(for: call.principal, at: ContinuousClock.now - started) {
       throw ServerProblem.rateLimited(retryAfter: wait)
     }

@@ -11,25 +11,27 @@ enum SecurityFields {
   ]
 
   private static let referrerPolicy = HTTPField.Name("Referrer-Policy")
-  private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")
+  static let resourcePolicy: HTTPField.Name = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .server
 
   static func add(to headers: inout HTTPFields) {
     for (name, value) in fields where !headers.contains(name) { headers[name] = value }
     if let referrerPolicy { headers[referrerPolicy] = "no-referrer" }
-    if let resourcePolicy { headers[resourcePolicy] = "same-origin" }
+    if !headers.contains(resourcePolicy) { headers[resourcePolicy] = "same-origin" }
   }
 }
 
-/// What `Accept-Encoding` says of gzip (RFC 9110, 12.5.3).
+/// What `Accept-Encoding` says of a coding (RFC 9110, 12.5.3).
 enum AcceptedEncoding {
-  static func admitsGzip(_ headers: HTTPFields) -> Bool {
+  static func admitsGzip(_ headers: HTTPFields) -> Bool { admits("gzip", headers) }
+
+  static func admits(_ wanted: String, _ headers: HTTPFields) -> Bool {
     guard let field = headers[.acceptEncoding] else { return false }
     var wildcard = false
     for item in field.split(separator: ",") {
       let parts = item.split(separator: ";").map { $0.filter { !$0.isWhitespace }.lowercased() }
       guard let coding = parts.first else { continue }
       let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
-      if coding == "gzip" || coding == "x-gzip" { return quality > 0 }
+      if coding == wanted || coding == "x-" + wanted { return quality > 0 }
       if coding == "*" { wildcard = quality > 0 }
     }
     return wildcard

@@ -177,7 +177,7 @@ extension HTTPField.Name {
 }
 
 extension Route.Parameter {
-  fileprivate static let range = Self(
+  static let range = Self(
     name: "Range", place: .header, schema: #"{"type":"string"}"#, about: "One range of bytes, `bytes=0-1023`."
   )
   fileprivate static let ifRange = Self(

@@ -5,7 +5,8 @@ import HTTPTypes
 /// The same value routes requests and becomes an entry of `/openapi.json`, so the two cannot differ.
 struct Route: Sendable {
   var method: HTTPRequest.Method
-  /// Segments between slashes; `{name}` stands for one segment, `{name...}` at the end for one or more.
+  /// Segments between slashes; `{name}` stands for one segment, `{name}.json` for one with this end, `{name...}` at the
+  /// end for one or more.
   var pattern: String
   var operation: String
   var summary: String
@@ -39,6 +40,8 @@ struct Route: Sendable {
     var about: String
     var schema: String?
     var type = Answer.jsonType
+    /// The other media types that the body may have.
+    var otherTypes: [String] = []
     var headers: [String] = []
   }
 }

@@ -7,7 +7,7 @@ struct RouteTable: Sendable {
 
   private enum Segment: Sendable {
     case literal(String)
-    case name(String)
+    case name(String, end: String)
     case rest(String)
   }
 
@@ -16,8 +16,9 @@ struct RouteTable: Sendable {
     patterns = routes.map { route in
       route.pattern.split(separator: "/").map { segment in
         guard segment.hasPrefix("{") else { return .literal(String(segment)) }
-        let name = segment.dropFirst().dropLast()
-        return name.hasSuffix("...") ? .rest(String(name.dropLast(3))) : .name(String(name))
+        let name = segment.dropFirst().prefix { $0 != "}" }
+        let end = segment.dropFirst(name.count + 2)
+        return name.hasSuffix("...") ? .rest(String(name.dropLast(3))) : .name(String(name), end: String(end))
       }
     }
   }
@@ -50,7 +51,9 @@ struct RouteTable: Sendable {
       guard index < segments.count, !segments[index].isEmpty else { return nil }
       switch expected {
       case .literal(let text): guard segments[index] == text else { return nil }
-      case .name(let name): names[name] = segments[index]
+      case .name(let name, let end):
+        guard segments[index].hasSuffix(end), segments[index].utf8.count > end.utf8.count else { return nil }
+        names[name] = segments[index].dropLast(end.count)
       case .rest(let name):
         guard let last = segments.last, segments[index...].allSatisfy({ !$0.isEmpty }) else { return nil }
         names[name] = segments[index].base[segments[index].startIndex..<last.endIndex]

@@ -5,6 +5,10 @@ struct ServerParts: Sendable {
   let authority: Authority
   let hints: HintHub
   let metrics: ServerMetrics
+  let tiles: TileLibrary?
+  let asksForTokens: Bool
+  let compressesTiles: Bool
+  let now: @Sendable () -> Int64
 
   init(_ configuration: ServerConfiguration) {
     authority = Authority(
@@ -12,13 +16,17 @@ struct ServerParts: Sendable {
       now: configuration.now)
     hints = configuration.hints
     metrics = ServerMetrics(registry: MetricsRegistry())
+    tiles = configuration.tiles
+    asksForTokens = configuration.tokens != nil
+    compressesTiles = configuration.compressesAnswers
+    now = configuration.now
   }
 
   /// All routes, the document of them last.
   func routes() -> RouteTable {
     let described =
       syncRoutes() + recordRoutes() + sharingRoutes() + listRoutes() + queryRoutes() + containerRoutes()
-      + blobRoutes() + eventRoutes() + serviceRoutes()
+      + blobRoutes() + eventRoutes() + tileRoutes() + serviceRoutes()
     return RouteTable(described + [OpenAPIDocument.route(describing: described)])
   }
 }

@@ -1,0 +1,74 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Gives PMTiles files as they are, whole or in parts, for those who read single tiles out of them over the network.
+struct ArchiveGiving: Sendable {
+  let library: TileLibrary
+  let terms: TileTerms
+
+  static let mediaType = "application/vnd.pmtiles"
+  private static let pieceSize: Int64 = 262_144
+
+  func answer(_ call: Call) async throws -> Answer {
+    let id = call.names["source"] ?? ""
+    guard let (path, stamp) = library.pmtiles(id), let handle = FileHandle(forReadingAtPath: path) else {
+      throw ServerProblem.noSource(id)
+    }
+    guard FileStamp(path: path) == stamp else {
+      throw ServerProblem.unavailable("The archive is being replaced; try again.")
+    }
+    let tag = try tag(id, stamp, handle)
+    guard try Preconditions(call.headers).matches(tag) else {
+      throw ServerProblem(.preconditionFailed, "changed", "The archive is another one by now.")
+    }
+    var fields = terms.fields(tag, modified: stamp.modified)
+    fields[.acceptRanges] = "bytes"
+    guard try terms.held(call, [tag], modified: stamp.modified) == nil else {
+      return Answer(.notModified, headers: fields)
+    }
+    fields[.contentType] = Self.mediaType
+    let isSame = call.headers[.ifRange].map { $0 == "\"\(tag)\"" } ?? true
+    switch isSame ? ByteRange(call.headers[.range], of: stamp.size) : .all {
+    case .all: return Answer(.ok, headers: fields, body: body(handle, 0..<stamp.size))
+    case .part(let range):
+      fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(stamp.size)"
+      return Answer(.partialContent, headers: fields, body: body(handle, range))
+    case .unsatisfiable:
+      var problem = ServerProblem(
+        .rangeNotSatisfiable, "badRange", "The archive has \(stamp.size) bytes.")
+      problem.headers[.contentRange] = "bytes */\(stamp.size)"
+      throw problem
+    }
+  }
+
+  /// Made of the header, which counts the contents, and of the file's place, size and time: an archive of gigabytes is not
+  /// read for its tag.
+  private func tag(_ id: String, _ stamp: FileStamp, _ handle: FileHandle) throws -> String {
+    let name = "\(id).pmtiles"
+    if let known = library.tags.tag(name, stamp) { return known }
+    try handle.seek(toOffset: 0)
+    var bytes = try handle.read(upToCount: 16_384) ?? Data()
+    bytes.append(contentsOf: "\(stamp)".utf8)
+    let tag = TagTable.checksum(bytes)
+    library.tags.remember(tag, name, stamp)
+    return tag
+  }
+
+  /// The file stays open until all is sent, so one that is replaced meanwhile is sent to its end as it was.
+  private func body(_ handle: FileHandle, _ range: Range<Int64>) -> Answer.Body {
+    .stream(length: range.count) { writer in
+      try handle.seek(toOffset: UInt64(range.lowerBound))
+      var left = Int64(range.count)
+      while left > 0 {
+        guard let bytes = try handle.read(upToCount: Int(min(left, Self.pieceSize))), !bytes.isEmpty else {
+          throw ServerProblem.unavailable("The archive ends before its end.")
+        }
+        try await writer.write(ByteBuffer(bytes: bytes))
+        left -= Int64(bytes.count)
+      }
+      try await writer.finish(nil)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import BothyGeo
+import BothyStore
+import Foundation
+import HTTPTypes
+
+/// Gives single tiles: finds one, compares what the caller has, packs or unpacks it.
+struct TileGiving: Sendable {
+  let library: TileLibrary
+  let terms: TileTerms
+  /// Whether answers may be packed for callers that ask for it.
+  let packs: Bool
+
+  /// Larger tiles than this are not unpacked.
+  private static let unpackedLimit = 64 << 20
+  /// What is smaller gains nothing.
+  private static let packedFrom = 256
+
+  func answer(_ call: Call) async throws -> Answer {
+    let address = try TileAddress(call.names)
+    let id = call.names["source"] ?? ""
+    guard let source = try await library.source(id) else { throw ServerProblem.noSource(id) }
+    guard let place = source.locate(address.tile, as: address.format) else { throw Self.absent(address.tile) }
+    let name = "\(id)/\(address.tile)/\(place.format?.rawValue ?? "")"
+    if let tag = library.tags.tag(name, place.stamp), let answer = try unchanged(call, tag, place.stamp) {
+      return answer
+    }
+    guard let stored = try await source.read(address.tile, at: place) else {
+      throw Self.absent(address.tile)
+    }
+    // A file that was replaced meanwhile has another checksum than the one remembered.
+    let isSame = stored.stamp == place.stamp
+    let known = isSame ? library.tags.tag(name, place.stamp) : nil
+    let tag = known ?? TagTable.checksum(stored.data)
+    if isSame, known == nil { library.tags.remember(tag, name, place.stamp) }
+    if let answer = try unchanged(call, tag, place.stamp) { return answer }
+    return try give(stored, tag, place.stamp, call)
+  }
+
+  private func unchanged(_ call: Call, _ tag: String, _ stamp: FileStamp) throws -> Answer? {
+    let tags = AcceptedEncoding.admitsGzip(call.headers) ? [tag + "-gzip", tag] : [tag, tag + "-gzip"]
+    guard let held = try terms.held(call, tags, modified: stamp.modified) else { return nil }
+    return Answer(.notModified, headers: terms.fields(held, modified: stamp.modified))
+  }
+
+  private func give(_ stored: StoredTile, _ tag: String, _ stamp: FileStamp, _ call: Call) throws -> Answer {
+    let (bytes, packing) = try packed(stored, call)
+    let suffix = packing == .none ? "" : "-\(packing.rawValue)"
+    var fields = terms.fields(tag + suffix, modified: stamp.modified)
+    fields[.contentType] = stored.format?.mediaType ?? Answer.bytesType
+    if packing != .none { fields[.contentEncoding] = packing == .brotli ? "br" : packing.rawValue }
+    return Answer(.ok, headers: fields, body: .bytes([UInt8](bytes)))
+  }
+
+  /// The bytes in a form that the caller takes, and how they are packed.
+  private func packed(_ stored: StoredTile, _ call: Call) throws -> (Data, TileArchiveInfo.Compression) {
+    let takesGzip = AcceptedEncoding.admitsGzip(call.headers)
+    switch stored.packing {
+    case .gzip:
+      if takesGzip { return (stored.data, .gzip) }
+      let bytes = try Gzip.decompress([UInt8](stored.data), limit: Self.unpackedLimit)
+      return (Data(bytes), .none)
+    case .brotli, .zstd:
+      let coding = stored.packing == .brotli ? "br" : "zstd"
+      guard AcceptedEncoding.admits(coding, call.headers) else {
+        throw ServerProblem(
+          .notAcceptable, "notAcceptable",
+          "This tile is packed with \(coding), which is not unpacked here. Send Accept-Encoding: \(coding).")
+      }
+      return (stored.data, stored.packing)
+    case .none, .unknown:
+      guard packs, takesGzip, stored.format?.gainsByPacking ?? false, stored.data.count > Self.packedFrom,
+        let bytes = try? Gzip.compress([UInt8](stored.data))  // what can't be packed goes out as it is
+      else { return (stored.data, .none) }
+      return (Data(bytes), .gzip)
+    }
+  }
+
+  private static func absent(_ tile: Tile) -> ServerProblem {
+    ServerProblem(.notFound, "notFound", "There is no tile \(tile) in this source.")
+  }
+}
+
+extension ServerProblem {
+  static func noSource(_ id: String) -> ServerProblem {
+    ServerProblem(.notFound, "notFound", "There is no source of tiles '\(id)'. See /tiles for those there are.")
+  }
+}

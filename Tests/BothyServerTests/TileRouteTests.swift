@@ -1,0 +1,296 @@
+import BothyCache
+import BothyGeo
+import BothyServer
+import BothyStore
+import CZlib
+import Foundation
+import HTTPTypes
+import NIOCore
+import Testing
+
+/// Tiles from a folder, asked for as maps and caches do.
+@Suite("Tile routes")
+struct TileRouteTests {
+  private let collection = #"{"type":"FeatureCollection","features":[]}"#
+  private let tokens = #"[{"token":"right","principal":"ada","spaces":["hut"]}]"#
+  private let plain: HTTPFields = [.acceptEncoding: "identity"]
+
+  private func withServer(
+    _ folder: TileFolderUnderTest, maxAge: Duration = .seconds(604_800), tokens: String? = nil,
+    isOpen: Bool = false, _ body: @Sendable (Caller) async throws -> Void
+  ) async throws {
+    var server = try ServerUnderTest(tokens: tokens)
+    server.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: maxAge, isOpen: isOpen)
+    server.configuration.now = { 4_000_000_000_000 }
+    try await server.run(body)
+  }
+
+  @Test("tiles lie in folders of zoom and column, or have a name that says which they are", arguments: [
+    "16/18109/23965.json", "16_18109_23965.json", "0302231230133303.json", "16/18109/23965.geojson",
+    "16_18109_23965.geojson",
+  ])
+  func layouts(name: String) async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/\(name)", collection)
+    try await withServer(folder) { call in
+      for end in ["", ".json", ".geojson"] {
+        let reply = try await call(.get, "/tiles/walks/16/18109/23965\(end)", nil, plain)
+        #expect(reply.status == 200)
+        #expect(reply.text == collection)
+        #expect(reply.headers[.contentType] == "application/geo+json")
+        #expect(reply.headers[.cacheControl] == "public, max-age=604800")
+      }
+      #expect(try await call(.get, "/tiles/walks/16/18109/23965.pbf").status == 404)
+      #expect(try await call(.get, "/tiles/walks/16/18109/23966.json").status == 404)
+      #expect(try await call(.get, "/tiles/other/16/18109/23965.json").status == 404)
+      let head = try await call(.head, "/tiles/walks/16/18109/23965.json", nil, plain)
+      #expect(head.status == 200)
+      #expect(head.bytes.isEmpty)
+      #expect(head.headers[.contentLength] == String(collection.utf8.count))
+    }
+  }
+
+  @Test("an address of no tile is wrong, and no address leads out of the folder", arguments: [
+    "16/65536/0.json", "16/0/65536.json", "30/0/0.json", "x/0/0.json", "1/-1/0.json", "1/0/0x1.json",
+    "1/01/0.json", "1/0/0.exe", "99999999999999999999/0/0.json",
+  ])
+  func wrongAddresses(address: String) async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/0/0/0.json", collection)
+    try await withServer(folder) { call in
+      #expect(try await call(.get, "/tiles/walks/\(address)").status == 400)
+    }
+  }
+
+  @Test("names that are paths, hidden or not there are no sources")
+  func traversal() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("inner/walks/0/0/0.json", collection)
+    try folder.write("secret/0/0/0.json", collection)
+    try folder.write("inner/.hidden/0/0/0.json", collection)
+    var inner = folder
+    inner.path += "/inner"
+    try await withServer(inner) { call in
+      #expect(try await call(.get, "/tiles/walks/0/0/0.json").status == 200)
+      for name in ["..", "%2e%2e", "%2e%2e%2fsecret", "..%2fsecret", "walks%2f..%2f..%2fsecret", ".hidden", ".",
+        "%2fetc", "..%5csecret", "a%00b", "%c3%28",
+      ] {
+        for address in ["\(name)/0/0/0.json", "\(name).json", "\(name).pmtiles"] {
+          let reply = try await call(.get, "/tiles/\(address)")
+          #expect(reply.status == 404 || reply.status == 400, "\(address)")
+          #expect(!reply.text.contains("Feature"), "\(address)")
+        }
+      }
+    }
+  }
+
+  @Test("a caller that has the tile is told so by its tag or its date, and nothing is sent")
+  func conditional() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/0/0/0.json", collection)
+    try await withServer(folder) { call in
+      let address = "/tiles/walks/0/0/0.json"
+      let first = try await call(.get, address, nil, plain)
+      let tag = try #require(first.tag)
+      let date = try #require(first.headers[.lastModified])
+      #expect(tag.hasPrefix("\""))
+      for fields: HTTPFields in [
+        [.ifNoneMatch: tag], [.ifNoneMatch: "W/\(tag)"], [.ifNoneMatch: "\"x\", \(tag)"], [.ifNoneMatch: "*"],
+        [.ifModifiedSince: date],
+      ] {
+        let reply = try await call(.get, address, nil, fields)
+        #expect(reply.status == 304, "\(fields)")
+        #expect(reply.bytes.isEmpty)
+        #expect(reply.headers[.cacheControl] == "public, max-age=604800")
+        #expect(reply.tag != nil)
+      }
+      #expect(try await call(.get, address, nil, [.ifNoneMatch: tag]).tag == tag)
+      #expect(try await call(.get, address, nil, [.ifNoneMatch: "\"other\""]).status == 200)
+      // A tag counts before a date (RFC 9110, 13.1.3).
+      #expect(
+        try await call(.get, address, nil, [.ifNoneMatch: "\"other\"", .ifModifiedSince: date]).status == 200)
+      let old = "Thu, 01 Jan 1970 00:00:00 GMT"
+      #expect(try await call(.get, address, nil, [.ifModifiedSince: old]).status == 200)
+      #expect(try await call(.get, address, nil, [.ifModifiedSince: "yesterday"]).status == 200)
+    }
+  }
+
+  @Test("a file that is replaced has another tag at once, and one that is touched only keeps its own")
+  func replaced() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/0/0/0.json", collection)
+    try await withServer(folder) { call in
+      let address = "/tiles/walks/0/0/0.json"
+      let first = try #require(try await call(.get, address, nil, plain).tag)
+      try folder.touch("walks/0/0/0.json", at: 1_700_000_000)
+      let touched = try await call(.get, address, nil, plain)
+      #expect(touched.tag == first)
+      #expect(touched.headers[.lastModified] == "Tue, 14 Nov 2023 22:13:20 GMT")
+      try folder.write("walks/0/0/0.json", collection + " ")
+      let second = try await call(.get, address, nil, [.ifNoneMatch: first, .acceptEncoding: "identity"])
+      #expect(second.status == 200)
+      #expect(second.tag != first)
+      try FileManager.default.removeItem(atPath: folder.path + "/walks/0/0/0.json")
+      #expect(try await call(.get, address, nil, [.ifNoneMatch: first]).status == 404)
+      try folder.write("walks/0/0/0.json", collection)
+      #expect(try await call(.get, address, nil, plain).tag == first)
+    }
+  }
+
+  @Test("text is packed for those who take gzip, under a tag of its own that is as good as the other")
+  func packing() async throws {
+    let folder = try TileFolderUnderTest()
+    let text = collection + String(repeating: " ", count: 5000)
+    try folder.write("walks/0/0/0.json", text)
+    try await withServer(folder) { call in
+      let address = "/tiles/walks/0/0/0.json"
+      let packed = try await call(.get, address, nil, [.acceptEncoding: "br, gzip"])
+      #expect(packed.headers[.contentEncoding] == "gzip")
+      #expect(packed.headers[.vary] == "Accept-Encoding")
+      #expect(packed.bytes.count < 500)
+      let bare = try await call(.get, address, nil, plain)
+      #expect(bare.headers[.contentEncoding] == nil)
+      #expect(bare.headers[.vary] == "Accept-Encoding")
+      #expect(bare.text == text)
+      let tags = [try #require(packed.tag), try #require(bare.tag)]
+      #expect(tags[0] != tags[1])
+      for tag in tags {
+        let fields: HTTPFields = [.ifNoneMatch: tag, .acceptEncoding: "gzip"]
+        let reply = try await call(.get, address, nil, fields)
+        #expect(reply.status == 304)
+        #expect(reply.tag == tag)
+      }
+      #expect(try await call(.get, address, nil, [.acceptEncoding: "gzip;q=0"]).text == text)
+    }
+  }
+
+  @Test("a tile that is stored packed goes out as it lies there, or unpacked")
+  func storedPacked() async throws {
+    let folder = try TileFolderUnderTest()
+    let tile = try Tile(x: 0, y: 0, zoom: 1)
+    let content = Data(repeating: 7, count: 3000)
+    let packed = Deflate.gzip(content)
+    try folder.mbtiles("hills", [tile: packed], format: "pbf")
+    try await withServer(folder) { call in
+      let reply = try await call(.get, "/tiles/hills/1/0/0.pbf", nil, [.acceptEncoding: "gzip"])
+      #expect(reply.bytes == [UInt8](packed))
+      #expect(reply.headers[.contentEncoding] == "gzip")
+      #expect(reply.headers[.contentType] == "application/vnd.mapbox-vector-tile")
+      let bare = try await call(.get, "/tiles/hills/1/0/0.mvt", nil, plain)
+      #expect(bare.bytes == [UInt8](content))
+      #expect(bare.headers[.contentEncoding] == nil)
+      #expect(try await call(.get, "/tiles/hills/1/0/1.pbf").status == 404)
+      #expect(try await call(.get, "/tiles/hills/2/0/0.pbf").status == 404)
+      #expect(try await call(.get, "/tiles/hills/1/0/0.png").status == 404)
+    }
+  }
+
+  @Test("an archive that is replaced is served anew, and one that can't be read is left out")
+  func archives() async throws {
+    let folder = try TileFolderUnderTest()
+    let tile = try Tile(x: 1, y: 0, zoom: 1)
+    let picture = Data([0x89, 0x50, 0x4E, 0x47, 1, 2, 3])
+    try folder.mbtiles("hills", [tile: picture], format: nil)
+    try folder.write("broken.pmtiles", "PMTiles")
+    try await withServer(folder) { call in
+      let first = try await call(.get, "/tiles/hills/1/1/0")
+      #expect(first.bytes == [UInt8](picture))
+      #expect(first.headers[.contentType] == "image/png")
+      #expect(try await call(.get, "/tiles/hills/1/1/0", nil, [.ifNoneMatch: first.tag ?? ""]).status == 304)
+      try folder.mbtiles("hills", [tile: picture + [4]], format: nil)
+      let second = try await call(.get, "/tiles/hills/1/1/0", nil, [.ifNoneMatch: first.tag ?? ""])
+      #expect(second.bytes == [UInt8](picture + [4]))
+      #expect(try await call(.get, "/tiles/broken/0/0/0").status == 500)
+      let list = try await call(.get, "/tiles").json()["sources"]?.arrayValue ?? []
+      #expect(list.map { $0["id"] } == ["hills"])
+    }
+    let problems = try await TileLibrary(folder: folder.path).problems()
+    #expect(problems.count == 1)
+    #expect(problems.first?.hasPrefix("broken is not served") == true)
+  }
+
+  @Test("two archives of one name are refused, and so is a folder that is none")
+  func refused() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("hills.mbtiles", "")
+    try folder.write("hills.pmtiles", "")
+    #expect { try TileLibrary(folder: folder.path) } throws: { ($0 as? GeoError)?.code == .invalidSource }
+    #expect { try TileLibrary(folder: folder.path + "/hills.mbtiles") } throws: {
+      ($0 as? GeoError)?.code == .unavailable
+    }
+  }
+
+  @Test("the TileJSON document makes a source whose addresses are answered")
+  func tileJSON() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/16_18109_23965.json", collection)
+    try folder.write("walks/15_9054_11982.json", collection)
+    try folder.write("walks/notes_1_2.json", "{}")
+    try folder.write("walks/tiles.json", #"{"name":"Walks","attribution":"© OpenStreetMap contributors"}"#)
+    try await withServer(folder) { call in
+      let reply = try await call(.get, "/tiles/walks.json")
+      let document = try TileJSON(json: reply.bytes)
+      #expect(document.name == "Walks")
+      #expect(document.attribution == "© OpenStreetMap contributors")
+      #expect((document.zooms.lowest, document.zooms.highest) == (15, 16))
+      #expect(document.bounds == (try Tile(x: 18109, y: 23965, zoom: 16)).bounds)
+      let template = try #require(document.templates.first)
+      #expect(template.hasSuffix("/tiles/walks/{z}/{x}/{y}.json"))
+      let path = template.drop { $0 != "/" }.dropFirst(2).drop { $0 != "/" }
+      let tile = String(path).replacing("{z}", with: "16").replacing("{x}", with: "18109")
+        .replacing("{y}", with: "23965")
+      #expect(try await call(.get, template.hasPrefix("http") ? tile : "/tiles/walks/16/18109/23965.json").status == 200)
+      let again = try await call(.get, "/tiles/walks.json", nil, [.ifNoneMatch: reply.tag ?? ""])
+      #expect(again.status == 304)
+      #expect(try await call(.get, "/tiles/none.json").status == 404)
+      let list = try await call(.get, "/tiles").json()["sources"]?.arrayValue ?? []
+      #expect(list.count == 1)
+      #expect(list.first?["tilejson"] == "/tiles/walks.json")
+      #expect(list.first?["format"] == "geojson")
+    }
+  }
+
+  @Test("with a tokens file tiles want a token, any known one, unless they are open to all")
+  func access() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/0/0/0.json", collection)
+    try folder.write("hills.pmtiles", "PMTiles")
+    let addresses = ["/tiles", "/tiles/walks.json", "/tiles/walks/0/0/0.json", "/tiles/hills.pmtiles"]
+    try await withServer(folder, tokens: tokens) { call in
+      for address in addresses {
+        #expect(try await call(.get, address).status == 401)
+        #expect(try await call.with(token: "wrong")(.get, address).status == 401)
+        let reply = try await call.with(token: "right")(.get, address)
+        #expect(reply.status == 200)
+        #expect(reply.headers[.accessControlAllowOrigin] == nil)
+      }
+      let tile = try await call.with(token: "right")(.get, addresses[2])
+      #expect(tile.headers[.cacheControl] == "private, max-age=604800")
+      #expect(tile.headers[.vary] == "Accept-Encoding, Authorization")
+    }
+    try await withServer(folder, maxAge: .zero, tokens: tokens, isOpen: true) { call in
+      for address in addresses {
+        let reply = try await call(.get, address)
+        #expect(reply.status == 200)
+        #expect(reply.headers[.accessControlAllowOrigin] == "*")
+      }
+      #expect(try await call(.get, addresses[2]).headers[.cacheControl] == "public, no-cache")
+      #expect(try await call(.get, "/v1/spaces/hut/digest").status == 401)
+    }
+  }
+
+  @Test("a server without tiles has no such addresses, and does not describe any")
+  func none() async throws {
+    try await ServerUnderTest().run { call in
+      #expect(try await call(.get, "/tiles").status == 404)
+      #expect(try await call(.get, "/openapi.json").json()["paths"]?["/tiles"] == nil)
+    }
+    let folder = try TileFolderUnderTest()
+    try await withServer(folder) { call in
+      let paths = try await call(.get, "/openapi.json").json()["paths"]?.objectValue ?? [:]
+      #expect(paths.keys.filter { $0.hasPrefix("/tiles") }.count == 4)
+      #expect(try await call(.get, "/tiles").json()["sources"] == [])
+      #expect(try await call(.post, "/tiles").status == 405)
+    }
+  }
+}
