@@ -14,6 +14,7 @@ struct BothyCommand: AsyncParsableCommand {
                           bothy db query notes.bothy Note --order -title
       Agree with others:  bothy sync notes.bothy --server http://localhost:8080
       Keep downloads:     bothy cache get https://tiles.example.org/16/10472/22982.png
+      Know what is near:  bothy places near oslo.places --lat 59.91 --lon 10.75
 
       Every command takes --json: one JSON document on standard output. Logs and
       progress go to standard error. Exit status: 0 done, 1 failed (the reason is on
@@ -25,7 +26,7 @@ struct BothyCommand: AsyncParsableCommand {
       DemoCommand.self, ServeCommand.self, DatabaseCommand.self, SyncCommand.self, StatusCommand.self,
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
-      CacheCommand.self, SourceCommand.self, RegionCommand.self,
+      CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self,
       CompletionsCommand.self, DebugCommand.self,
     ])
 

@@ -44,7 +44,8 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp("Serve the tiles that lie in a folder.", valueName: "dir"), completion: .directory)
   var tiles: String?
   @Option(
-    help: ArgumentHelp("How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
+    help: ArgumentHelp(
+      "How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
   var tilesMaxAge = "7d"
   @Flag(help: "Give tiles to everybody, also with --tokens.") var openTiles = false
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info

@@ -121,17 +121,7 @@ struct TileFolder: ServedTiles {
 
     /// Takes in a file whose name alone says which tile it is.
     mutating func note(name: String) {
-      let (stem, format) = TileFolder.parts(name)
-      guard let format, !stem.isEmpty else { return }
-      let numbers = stem.split(separator: "_", omittingEmptySubsequences: false).map(TileFolder.number)
-      // A name that is none of a tile is that of another file.
-      if numbers.count == 3, let z = numbers[0], let x = numbers[1], let y = numbers[2],
-        let tile = try? Tile(x: x, y: y, zoom: z)
-      {
-        note(tile, format)
-      } else if let tile = try? Tile(quadkey: String(stem)) {
-        note(tile, format)
-      }
+      if let format = TileFolder.parts(name).format, let tile = Tile(filePath: name) { note(tile, format) }
     }
   }
 }

@@ -82,6 +82,7 @@ struct TileGiving: Sendable {
 
 extension ServerProblem {
   static func noSource(_ id: String) -> ServerProblem {
-    ServerProblem(.notFound, "notFound", "There is no source of tiles '\(id)'. See /tiles for those there are.")
+    ServerProblem(
+      .notFound, "notFound", "There is no source of tiles '\(id)'. See /tiles for those there are.")
   }
 }

@@ -42,6 +42,21 @@ struct CacheStoreOptions: ParsableArguments {
       clock: LoadClock(ContinuousClock(), wall: { clock.now() }))
   }
 
+  /// Opens what keeps the entries of that cache, without a cache in front of it, runs `body` and closes it.
+  func withDisk<Result>(
+    _ list: SourceList, _ body: (FileBlobStore) async throws -> Result
+  ) async throws -> Result {
+    let disk = try FileBlobStore(folder: folder, options: BlobStoreOptions(limits: list.diskLimits))
+    let result: Result
+    do { result = try await body(disk) } catch {
+      // The first error is the one to tell of.
+      try? disk.close()
+      throw error
+    }
+    try disk.close()
+    return result
+  }
+
   private func requireStore() throws {
     guard FileManager.default.fileExists(atPath: folder + "/index.sqlite") else {
       throw ToolError("There is no cache in \(folder). Give its folder with --store, or fill one with get.")

@@ -32,7 +32,7 @@ struct TileFeaturesCommand: AsyncParsableCommand {
     try output.print {
       Self.text(features)
     } json: { writer in
-      writer.list("features", features) { Self.write($1, to: &$0) }
+      writer.list("features", features) { $1.write(to: &$0) }
       writer.list("problems", tile.problems) { writer, problem in
         writer.member("index", problem.index)
         writer.member("reason", problem.reason)
@@ -40,23 +40,10 @@ struct TileFeaturesCommand: AsyncParsableCommand {
     }
   }
 
-  private static func write(_ feature: MapFeature, to writer: inout JSONWriter) {
-    writer.member("layer", feature.layer.rawValue)
-    writer.member("id", feature.key.id)
-    writer.member("type", feature.type)
-    writer.member("value", feature.value)
-    writer.member("name", feature.name)
-    writer.member("nameTag", feature.nameTag)
-    writer.member("category", feature.category.rawValue)
-    writer.member("lat", feature.center.latitude)
-    writer.member("lon", feature.center.longitude)
-  }
-
   private static func text(_ features: [MapFeature]) -> String {
     var table = TextTable(["layer", "name", "category", "id"])
     for feature in features {
-      let name = feature.name ?? feature.nameTag ?? "\(feature.type) \(feature.value)"
-      table.add([feature.layer.rawValue, name, feature.category.rawValue, feature.key.id])
+      table.add([feature.layer.rawValue, feature.title(), feature.category.rawValue, feature.key.id])
     }
     return table.text(empty: "No features.")
   }

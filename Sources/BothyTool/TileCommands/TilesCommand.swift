@@ -1,107 +1,30 @@
 import ArgumentParser
-import BothyCache
 import BothyGeo
-import BothyStore
-import Foundation
 
 /// `bothy tiles`: archives of tiles.
 struct TilesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tiles",
-    abstract: "Looks into archives of tiles, MBTiles and PMTiles, and makes MBTiles of them.",
+    abstract: "Looks into archives of tiles, and moves tiles between archives and the cache.",
     discussion: """
+      Archives are MBTiles and PMTiles files, and PMTiles at an address, which are read
+      by parts.
+
       Example:  bothy tiles info hills.pmtiles --check
-                bothy tiles export hills.pmtiles hills.mbtiles
+                bothy tiles info https://tiles.example.org/hills.pmtiles
+                bothy tiles export hills.mbtiles hills.pmtiles
+                bothy tiles import hills.mbtiles osm
+                bothy tiles export osm oslo.mbtiles --lat 59.91 --lon 10.75 --zooms 10-16
       """,
-    subcommands: [TilesInfoCommand.self, TilesExportCommand.self])
+    subcommands: [TilesInfoCommand.self, TilesImportCommand.self, TilesExportCommand.self])
 }
 
-/// `bothy tiles info`: what an archive says of itself, and whether that is so.
-struct TilesInfoCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "info",
-    abstract: "Prints what an archive holds.",
-    discussion: """
-      --check reads every tile, counts them and their different contents, and fails
-      where one can't be read.
-
-      Example:  bothy tiles info hills.pmtiles --check --json
-      """)
-
-  @Argument(help: "An MBTiles or PMTiles file.", completion: .file()) var file: String
-  @Flag(help: "Read every tile.") var check = false
-  @OptionGroup var output: OutputOptions
-
-  func run() async throws {
-    let archive = try await TileArchives.open(path: file)
-    let counts = check ? try await count(archive) : nil
-    let info = archive.info
-    try output.print {
-      Self.text(info, counts)
-    } json: { writer in
-      writer.member("container", info.container.rawValue)
-      writer.member("name", info.name)
-      writer.member("attribution", info.attribution)
-      writer.member("format", info.tileFormat)
-      writer.member("compression", info.tileCompression.rawValue)
-      writer.member("minzoom", info.zooms?.lowest)
-      writer.member("maxzoom", info.zooms?.highest)
-      writer.key("bounds")
-      writer.beginArray()
-      for edge in [info.bounds.west, info.bounds.south, info.bounds.east, info.bounds.north] {
-        writer.value(edge)
-      }
-      writer.endArray()
-      writer.member("tiles", counts?.tiles ?? info.tileCount)
-      writer.member("contents", counts?.contents ?? info.contentCount)
-      writer.member("checked", check)
+/// An archive that is read: a file, or PMTiles at an address.
+enum ReadArchive {
+  static func open(_ place: String) async throws -> any TileArchive {
+    guard place.hasPrefix("http://") || place.hasPrefix("https://") else {
+      return try await TileArchives.open(path: place)
     }
-  }
-
-  private func count(_ archive: any TileArchive) async throws -> (tiles: Int, contents: Int) {
-    var tiles = 0
-    var contents: Set<UInt64> = []
-    try await archive.forEachTile { _, data in
-      tiles += 1
-      contents.insert(data.withUnsafeBytes { XXH64.hash($0) })
-    }
-    return (tiles, contents.count)
-  }
-
-  private static func text(_ info: TileArchiveInfo, _ counts: (tiles: Int, contents: Int)?) -> String {
-    let box = info.bounds
-    let number = { (number: Int?) in number.map(String.init) ?? "unknown" }
-    return [
-      "Archive:      \(info.container.rawValue), \(info.name ?? "without a name")",
-      "Tiles:        \(number(counts?.tiles ?? info.tileCount)), "
-        + "\(number(counts?.contents ?? info.contentCount)) different\(counts == nil ? "" : ", all read")",
-      "Format:       \(info.tileFormat ?? "unknown"), packed: \(info.tileCompression.rawValue)",
-      "Zooms:        " + (info.zooms.map { "\($0.lowest) to \($0.highest)" } ?? "unknown"),
-      "Bounds:       west \(box.west), south \(box.south), east \(box.east), north \(box.north)",
-      "Attribution:  \(info.attribution ?? "none")",
-    ].joined(separator: "\n")
-  }
-}
-
-/// `bothy tiles export`: an archive as MBTiles.
-struct TilesExportCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "export",
-    abstract: "Copies an archive into a new MBTiles file, equal contents once.",
-    discussion: "Example:  bothy tiles export hills.pmtiles hills.mbtiles")
-
-  @Argument(help: "An MBTiles or PMTiles file.", completion: .file()) var file: String
-  @Argument(help: "The file to make; it must not be there yet.", completion: .file()) var target: String
-  @OptionGroup var output: OutputOptions
-
-  func run() async throws {
-    let tiles = try await MBTilesWriter.copy(TileArchives.open(path: file), to: target)
-    let contents = try MBTiles(path: target).info.contentCount
-    try output.print {
-      "\(target): \(tiles) tiles, \(contents ?? 0) different contents"
-    } json: { writer in
-      writer.member("tiles", tiles)
-      writer.member("contents", contents)
-    }
+    return try await PMTiles(HTTPRangeSource(url: place, loader: Loaders.make()))
   }
 }

@@ -1,0 +1,30 @@
+/// Tiles as files of their own, by the names that map programs give them.
+extension Tile {
+  /// The tile that the end of a path names, whatever comes before it and whatever the extension: `16/18109/23965.json`,
+  /// `16_18109_23965.json`, or a quadkey `0302231230133303.json`. Nil for other names.
+  public init?(filePath: String) {
+    let parts = filePath.split(separator: "/").suffix(3)
+    guard let last = parts.last else { return nil }
+    let stem = last.prefix { $0 != "." }
+    guard !stem.isEmpty else { return nil }
+    let words = stem.split(separator: "_", omittingEmptySubsequences: false)
+    if words.count == 3 {
+      self.init(words[...])
+    } else if parts.count == 3, let tile = Tile(parts.dropLast() + [stem]) {
+      self = tile
+    } else if let tile = try? Tile(quadkey: String(stem)) {  // what is none is no tile's name
+      self = tile
+    } else {
+      return nil
+    }
+  }
+
+  /// Zoom, column and row, each written as numbers are.
+  private init?(_ words: ArraySlice<Substring>) {
+    let numbers = words.compactMap { word in Int(word).flatMap { String($0) == word ? $0 : nil } }
+    guard numbers.count == 3,
+      let tile = try? Tile(x: numbers[1], y: numbers[2], zoom: numbers[0])  // what is none is no tile's name
+    else { return nil }
+    self = tile
+  }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import BothyGeo
+import BothyStore
+import Foundation
+
+/// The file of places that a command is about.
+struct PlacesFile: ParsableArguments {
+  @Argument(help: "The file of places.", completion: .file()) var file: String
+  @Option(
+    help: ArgumentHelp("A category table in JSON, in place of the common one.", valueName: "file"),
+    completion: .file())
+  var categories: String?
+
+  /// Opens the file, runs `body` and closes it. `makes`: whether a file that is not there is made.
+  func withPlaces<Result>(makes: Bool = false, _ body: (Places) async throws -> Result) async throws -> Result
+  {
+    guard makes || FileManager.default.fileExists(atPath: file) else {
+      throw ToolError("There are no places at \(file). Make the file with `bothy places load`.")
+    }
+    let table = try categories.map { try CategoryTable(json: Standard.read($0)) } ?? .common
+    let places = try Places(path: file, categories: table)
+    let result: Result
+    do { result = try await body(places) } catch {
+      // The first error is the one to tell of.
+      try? places.close()
+      throw error
+    }
+    try places.close()
+    return result
+  }
+}
+
+/// Which features a command is about.
+struct PlaceFilterOptions: ParsableArguments {
+  @Option(
+    name: .customLong("category"),
+    help: ArgumentHelp(
+      "Only of these categories: \(PlaceCategory.allCases.map(\.rawValue).joined(separator: ", ")).",
+      valueName: "name"))
+  var categories: [String] = []
+  @Option(
+    name: .customLong("layer"),
+    help: ArgumentHelp(
+      "What to look for: \(MapFeature.Layer.allCases.map(\.rawValue).joined(separator: ", ")). poi unless told.",
+      valueName: "name"))
+  var layers: [String] = []
+  @Flag(help: "Also what has no name.") var unnamed = false
+
+  func filter() throws -> PlaceFilter {
+    let categories = try categories.map { name in
+      guard let category = PlaceCategory(rawValue: name) else {
+        throw ValidationError("There is no category '\(name)'. See --help for those there are.")
+      }
+      return category
+    }
+    let layers = try layers.map { name in
+      guard let layer = MapFeature.Layer(rawValue: name) else {
+        throw ValidationError("There is no layer '\(name)'. See --help for those there are.")
+      }
+      return layer
+    }
+    return PlaceFilter(
+      layers: layers.isEmpty ? [.poi] : Set(layers), categories: categories.isEmpty ? nil : Set(categories),
+      includesUnnamed: unnamed)
+  }
+}
+
+/// An area: what is around a place, or a box.
+struct AreaOptions: ParsableArguments {
+  @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
+  var latitude: Double?
+  @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
+  var longitude: Double?
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("The distance; 500 unless told.", valueName: "metres"))
+  var radius: Double?
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("A box instead of a place: west,south,east,north.", valueName: "degrees"))
+  var box: String?
+
+  var isGiven: Bool { box != nil || latitude != nil || longitude != nil }
+
+  func validate() throws {
+    guard box == nil || (latitude == nil && longitude == nil && radius == nil) else {
+      throw ValidationError("Give --lat and --lon, or --box.")
+    }
+    guard (latitude == nil) == (longitude == nil), radius == nil || latitude != nil else {
+      throw ValidationError("A place needs both --lat and --lon.")
+    }
+  }
+
+  var center: Coordinate? {
+    guard let latitude, let longitude else { return nil }
+    return Coordinate(latitude: latitude, longitude: longitude)
+  }
+
+  func bounds() throws -> GeoBox {
+    if let box { return try TileCoverCommand.box(box).checked() }
+    guard let center else { throw ValidationError("Give --lat and --lon, or --box.") }
+    return try GeoBox(around: center, radius: radius ?? 500)
+  }
+
+  /// The tiles of the area, with the one in its middle first.
+  func tiles(zoom: Int, limit: Int) throws -> [Tile] {
+    let grid: TileGrid
+    if let center {
+      grid = try TileGrid(around: center, radius: radius ?? 500, zoom: zoom)
+      return try grid.tiles(nearestTo: center, limit: limit)
+    }
+    return try TileGrid(covering: bounds(), zoom: zoom).tiles(limit: limit)
+  }
+}

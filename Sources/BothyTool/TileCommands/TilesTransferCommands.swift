@@ -1,0 +1,154 @@
+import ArgumentParser
+import BothyCache
+import BothyGeo
+import BothyStore
+import Foundation
+import HTTPTypes
+
+/// `bothy tiles import`: an archive's tiles into the cache.
+struct TilesImportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Puts the tiles of an archive into the cache, as those of a source.",
+    discussion: """
+      From then on they are found as if the source had sent them: `bothy tile get`,
+      `bothy places load --source` and apps with this cache's folder ask nobody until
+      they are past their time. What the source sends later takes their place.
+
+      Example:  bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
+                bothy tiles import hills.mbtiles osm --fresh-for 30d
+      """)
+
+  @Argument(help: "An MBTiles or PMTiles file, or the address of a PMTiles file.", completion: .file())
+  var file: String
+  @Argument(help: "The source whose tiles they are.") var source: String
+  @Option(help: ArgumentHelp("How long they count as fresh.", valueName: "time")) var freshFor = "7d"
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard ToolClock.offset("+" + freshFor) != nil else {
+      throw ValidationError("--fresh-for is a time such as 7d or 12h.")
+    }
+  }
+
+  func run() async throws {
+    let list = try store.sources()
+    guard list[source] != nil else { throw SourceList.unknown(source, list) }
+    let archive = try await ReadArchive.open(file)
+    let now = Timestamp(milliseconds: try ToolClock().now())
+    let lifetime = Duration.milliseconds(ToolClock.offset("+" + freshFor) ?? 0)
+    let id = SourceID(source)
+    let report = try await store.withDisk(list) {
+      try await archive.copy(into: $0, as: id, at: now, freshFor: lifetime)
+    }
+    try output.print {
+      "\(report.written) tiles imported into \(source)"
+        + (report.left.isEmpty ? "" : ", \(report.left.count) left out: too large, or no room")
+    } json: { writer in
+      writer.member("tiles", report.written)
+      writer.member("left", report.left.count)
+    }
+  }
+}
+
+/// `bothy tiles export`: tiles as one file.
+struct TilesExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract:
+      "Writes an archive, or what the cache has of a source, into a new archive, equal contents once.",
+    discussion: """
+      The new file's extension says of which kind it is: .mbtiles or .pmtiles. A source
+      of the cache needs an area and its zooms; no server is asked, and tiles that are
+      not there are counted as left out.
+
+      Example:  bothy tiles export hills.pmtiles hills.mbtiles
+                bothy tiles export https://tiles.example.org/hills.pmtiles hills.mbtiles
+                bothy tiles export osm oslo.pmtiles --box 10.6,59.8,10.9,60.0 --zooms 10-16
+      """)
+
+  @Argument(help: "An archive, its address, or a source of the cache.", completion: .file())
+  var origin: String
+  @Argument(help: "The file to make; it must not be there yet.", completion: .file()) var target: String
+  @OptionGroup var area: AreaOptions
+  @Option(help: ArgumentHelp("The zooms of a source to write.", valueName: "lowest-highest"))
+  var zooms: String?
+  @Option(help: ArgumentHelp("How many tiles may be looked for.", valueName: "n")) var limit = 1_000_000
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard area.isGiven == (zooms != nil) else {
+      throw ValidationError("A source of the cache needs an area and --zooms; an archive is written whole.")
+    }
+  }
+
+  private var writesPMTiles: Bool { URL(filePath: target).pathExtension.lowercased() == "pmtiles" }
+
+  func run() async throws {
+    let (written, left): (Int, Int)
+    if let zooms {
+      let report = try await exportSource(try Self.zooms(zooms))
+      (written, left) = (report.written, report.left.count)
+    } else {
+      let archive = try await ReadArchive.open(origin)
+      written =
+        writesPMTiles
+        ? try await PMTilesWriter.copy(archive, to: target)
+        : try await MBTilesWriter.copy(archive, to: target)
+      left = 0
+    }
+    let contents = try await TileArchives.open(path: target).info.contentCount
+    try output.print {
+      "\(target): \(written) tiles, \(contents ?? 0) different contents"
+        + (left == 0 ? "" : ", \(left) not in the cache")
+    } json: { writer in
+      writer.member("tiles", written)
+      writer.member("contents", contents)
+      if zooms != nil { writer.member("left", left) }
+    }
+  }
+
+  private func exportSource(_ zooms: ClosedRange<Int>) async throws -> ArchiveTransferReport {
+    let list = try store.sources()
+    guard let record = list[origin] else { throw SourceList.unknown(origin, list) }
+    let bounds = try area.bounds()
+    var tiles: [Tile] = []
+    for zoom in zooms {
+      tiles += try TileGrid(covering: bounds, zoom: zoom).tiles(limit: limit - tiles.count)
+    }
+    let id = SourceID(origin)
+    return try await store.withDisk(list) { [tiles] disk in
+      let format = try tiles.lazy.compactMap { try? disk.entry($0.key(in: id)) }.first.flatMap(Self.format)
+      let info = TileArchiveInfo(
+        container: writesPMTiles ? .pmtiles : .mbtiles, name: record.name.isEmpty ? record.id : record.name,
+        attribution: record.attribution.isEmpty ? nil : record.attribution, tileFormat: format,
+        tileCompression: format == "pbf" ? .gzip : .none, bounds: bounds)
+      return writesPMTiles
+        ? try await PMTilesWriter.export(tiles, of: id, from: disk, to: target, info)
+        : try await MBTilesWriter.export(tiles, of: id, from: disk, to: target, info)
+    }
+  }
+
+  /// What archives call a media type.
+  private static func format(_ entry: CacheEntry) throws -> String? {
+    switch entry.metadata.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() {
+    case "image/png": "png"
+    case "image/jpeg": "jpg"
+    case "image/webp": "webp"
+    case "image/avif": "avif"
+    case "application/vnd.mapbox-vector-tile", "application/x-protobuf": "pbf"
+    case "application/geo+json", "application/json": "geojson"
+    default: nil
+    }
+  }
+
+  private static func zooms(_ text: String) throws -> ClosedRange<Int> {
+    let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
+    guard (1...2).contains(numbers.count), let low = numbers.first, let high = numbers.last, low <= high,
+      Tile.zooms.contains(low), Tile.zooms.contains(high)
+    else { throw ToolError("'\(text)' are no zooms. Write them as 10-16, or one alone.") }
+    return low...high
+  }
+}
