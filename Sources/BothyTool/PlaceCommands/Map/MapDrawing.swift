@@ -67,7 +67,7 @@ struct MapDrawing {
     lines.append("</g>")
     lines += MapLegend.lines(x: plane.width + 12, features: features, tiles: counts.tiles)
     let credit =
-      attributions.isEmpty ? "Whose data this is was not stated." : attributions.joined(separator: " · ")
+      attributions.isEmpty ? "not stated whose they are" : attributions.joined(separator: " · ")
     lines.append(
       SVG.text(8, height + 15, size: 11, "Data: \(credit)", extra: " fill=\"#333333\" class=\"attribution\""))
     lines.append("</svg>")
