@@ -10,8 +10,9 @@ extension Tile {
     let words = stem.split(separator: "_", omittingEmptySubsequences: false)
     if words.count == 3 {
       self.init(words[...])
-    } else if parts.count == 3, let tile = Tile(parts.dropLast() + [stem]) {
-      self = tile
+    } else if parts.count == 3, parts.dropLast().allSatisfy({ Self.number($0) != nil }) {
+      // In folders of zoom and column a name is a row.
+      self.init(parts.dropLast() + [stem])
     } else if let tile = try? Tile(quadkey: String(stem)) {  // what is none is no tile's name
       self = tile
     } else {
@@ -21,10 +22,14 @@ extension Tile {
 
   /// Zoom, column and row, each written as numbers are.
   private init?(_ words: ArraySlice<Substring>) {
-    let numbers = words.compactMap { word in Int(word).flatMap { String($0) == word ? $0 : nil } }
+    let numbers = words.compactMap(Self.number)
     guard numbers.count == 3,
       let tile = try? Tile(x: numbers[1], y: numbers[2], zoom: numbers[0])  // what is none is no tile's name
     else { return nil }
     self = tile
+  }
+
+  private static func number(_ word: Substring) -> Int? {
+    Int(word).flatMap { String($0) == word ? $0 : nil }
   }
 }
