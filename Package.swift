@@ -157,7 +157,8 @@ let package = Package(
     .testTarget(
       name: "BothyServerTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyTesting", "CZlib", httpTypes, log,
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyTesting", "CZlib",
+        httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "Metrics", package: "swift-metrics"),

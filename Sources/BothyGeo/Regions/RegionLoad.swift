@@ -51,6 +51,7 @@ enum RegionLoad: Sendable {
       switch obstacle {
       case .forbidden:
         return .failed("\(key) came, but its server does not allow it to be kept.")
+      case .undecodable: return .failed("\(key) came, but is not what its reader takes.")
       case .tooLarge: return .failed("\(key) is larger than the cache takes.")
       case .removed: return .failed("\(key) was removed while it came.")
       case .diskFull:

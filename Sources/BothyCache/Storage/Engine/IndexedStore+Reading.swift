@@ -166,7 +166,7 @@ extension IndexedStore {
       let select = try PreparedStatement(
         """
         SELECT count(*), ifnull(sum(e.bytes), 0) FROM holder h JOIN pin p ON p.holder = h.id
-        JOIN entry e ON e.id = p.entry WHERE h.name = ?1
+        JOIN entry e ON e.id BETWEEN p.entry AND p.entry + 3 WHERE h.name = ?1
         """, in: database)
       select.bind(holder, at: 1)
       defer { select.reset() }

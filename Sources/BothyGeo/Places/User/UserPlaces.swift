@@ -90,7 +90,8 @@ public struct UserPlaces: Sendable {
   public func tiles(zoom: Int) throws -> Set<Tile> {
     var tiles: Set<Tile> = []
     for place in try saved() where place.kind != .location {
-      if let tile = try? Tile(containing: place.position, zoom: zoom) { tiles.insert(tile) }  // else no position
+      // One without a tile has no position on the map.
+      if let tile = try? Tile(containing: place.position, zoom: zoom) { tiles.insert(tile) }
     }
     return tiles
   }
