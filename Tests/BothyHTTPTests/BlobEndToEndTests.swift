@@ -8,7 +8,7 @@ import HTTPTypes
 import Testing
 
 /// Blobs over a socket, with the real server.
-@Suite("Blobs over a socket", .timeLimit(.minutes(2)))
+@Suite("Blobs over a socket", .timeLimit(.minutes(10)))
 struct BlobEndToEndTests {
   private static let schema = Schema(
     types: [TypeSchema("Snap", fields: [FieldSchema("image", .blob, optional: true)])])

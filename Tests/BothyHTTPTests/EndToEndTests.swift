@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-@Suite("Client and server over a socket", .timeLimit(.minutes(1)))
+@Suite("Client and server over a socket", .timeLimit(.minutes(10)))
 struct EndToEndTests {
   private static let tokens = """
     [{"token":"a-token","principal":"ann","spaces":["hut"]},

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What failures of a real network, and refusals by a server behind it, are to an app.
-@Suite("Failing networks", .timeLimit(.minutes(1)))
+@Suite("Failing networks", .timeLimit(.minutes(10)))
 struct NetworkErrorTests {
   private let networkElseCache = RequestOptions(fetchPolicy: .networkElseCache)
   private let networkThenCache = RequestOptions(savePolicy: .networkThenCache)

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// What readers of the cache have of its loading.
-@Suite("Loading through the cache", .timeLimit(.minutes(2)))
+@Suite("Loading through the cache", .timeLimit(.minutes(10)))
 struct CacheLoadingTests {
   private let clock = VirtualClock()
 

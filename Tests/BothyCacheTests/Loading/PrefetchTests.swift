@@ -3,7 +3,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Prefetch", .timeLimit(.minutes(2)))
+@Suite("Prefetch", .timeLimit(.minutes(10)))
 struct PrefetchTests {
   /// A prefetcher whose loads wait for the latch, and what it has begun to load.
   private func prefetcher(

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("An atlas and its network", .timeLimit(.minutes(1)))
+@Suite("An atlas and its network", .timeLimit(.minutes(10)))
 struct AtlasNetworkTests {
   /// Promises: T-47
   @Test("Offline is told at once, online only when it has lasted for three seconds")

@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("An atlas and what a person saved", .timeLimit(.minutes(1)))
+@Suite("An atlas and what a person saved", .timeLimit(.minutes(10)))
 struct AtlasSavedTests {
   /// Promises: B-19, T-15
   @Test("What was looked at and saved survives a new version of the tile and the clearing of all tiles")

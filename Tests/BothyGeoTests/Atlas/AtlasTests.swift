@@ -7,7 +7,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("An atlas around a walker", .timeLimit(.minutes(1)))
+@Suite("An atlas around a walker", .timeLimit(.minutes(10)))
 struct AtlasTests {
   /// Promises: T-22, T-23, T-30
   @Test(

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct QueryObservationTests {
   let store: Store
   let open = RecordQuery("Todo", where: .compare(field: "done", .equal, false), order: [Ordering("title")])

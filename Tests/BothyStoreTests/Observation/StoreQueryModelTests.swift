@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor
 struct StoreQueryModelTests {
   @Test("a model follows its observation while it runs")

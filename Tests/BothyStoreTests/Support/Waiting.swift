@@ -4,14 +4,14 @@ import Testing
 
 struct TimedOut: Error {}
 
-/// Runs `body`, or throws `TimedOut` after ten seconds: for what another thread or process must bring about.
+/// Runs `body`, or throws `TimedOut` after a minute: for what another thread or process must bring about.
 func withDeadline<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   try await withThrowingTaskGroup(of: Result.self) { group in
     group.addTask { try await body() }
     group.addTask {
-      try await ContinuousClock().sleep(for: .seconds(10))
+      try await ContinuousClock().sleep(for: .seconds(60))
       throw TimedOut()
     }
     defer { group.cancelAll() }
@@ -20,9 +20,9 @@ func withDeadline<Result: Sendable>(
   }
 }
 
-/// Yields until `condition` holds; throws `TimedOut` after ten seconds.
+/// Yields until `condition` holds; throws `TimedOut` after a minute.
 func until(isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(10)
+  let end = ContinuousClock.now + .seconds(60)
   while try !condition() {
     guard ContinuousClock.now < end else { throw TimedOut() }
     await Task.yield()

@@ -17,9 +17,9 @@ final class Calls: Sendable {
 
 struct TimedOut: Error {}
 
-/// Yields until `condition` holds, for what another task must bring about; throws after ten seconds.
+/// Yields until `condition` holds, for what another task must bring about; throws after a minute.
 func until(isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(10)
+  let end = ContinuousClock.now + .seconds(60)
   while try !condition() {
     guard ContinuousClock.now < end else { throw TimedOut() }
     await Task.yield()
