@@ -66,7 +66,9 @@ struct ArchiveTransferTests {
 
   @Test("A real vector archive comes into the cache with all its tiles, and with as many contents as it has")
   func fixture() async throws {
-    guard let folder = Fixtures.folder else { return print("There are no fixtures beside the checkout: no real archive.") }
+    guard let folder = Fixtures.folder else {
+      return print("No fixtures beside the checkout: no real archive.")
+    }
     let scratch = try Scratch()
     let archive = try await TileArchives.open(path: "\(folder)/pmtiles/rio-gallegos-ar.pmtiles")
     let store = try SQLiteBlobStore(path: scratch.file("cache.sqlite"))

@@ -128,7 +128,9 @@ struct MBTilesTests {
 
   @Test("Real archives are read, deduplicated by a copy, and the damaged ones refused")
   func fixtures() async throws {
-    guard let folder = Fixtures.folder else { return print("There are no fixtures beside the checkout: no real archives.") }
+    guard let folder = Fixtures.folder else {
+      return print("No fixtures beside the checkout: no real archives.")
+    }
     for name in ["plain_1", "unindexed"] {
       let archive = try MBTiles(path: "\(folder)/mbtiles/\(name).mbtiles")
       #expect(archive.info.tileCount == 285 && archive.info.contentCount == 207)

@@ -146,7 +146,9 @@ struct PMTilesTests {
 
   @Test("Real archives have the tiles and contents they say, and the broken ones are refused")
   func fixtures() async throws {
-    guard let folder = Fixtures.folder else { return print("There are no fixtures beside the checkout: no real archives.") }
+    guard let folder = Fixtures.folder else {
+      return print("No fixtures beside the checkout: no real archives.")
+    }
     var found: [Tile: Data] = [:]
     for (name, addressed, contents) in [
       ("rio-gallegos-ar", 5392, 4000), ("stamen_z3", 85, 80), ("test_fixture_1", 1, 1),
