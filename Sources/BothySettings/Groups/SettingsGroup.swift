@@ -2,7 +2,7 @@ public import BothyStore
 
 /// A struct whose one value is a group of settings: typed properties with defaults, kept in one row.
 ///
-/// `@SettingsGroup` (in `Bothy`) writes the conformance; by hand it is these members:
+/// The conformance is these members:
 ///
 /// ```swift
 /// struct LocaleSettings: SettingsGroup {
@@ -57,8 +57,7 @@ extension SettingsGroup {
 
 /// A group that names its home, so that the type alone is enough: `LocaleSettings.current`.
 ///
-/// `@SettingsGroup(in: home)` writes the conformance; by hand it is
-/// `static let settings = SharedSettings<LocaleSettings>(in: home)`.
+/// The conformance is `static let settings = SharedSettings<LocaleSettings>(in: home)`.
 public protocol HostedSettingsGroup: SettingsGroup {
   static var settings: SharedSettings<Self> { get }
 }
