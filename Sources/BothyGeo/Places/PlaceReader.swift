@@ -23,7 +23,7 @@ struct PlaceReader {
   func candidates(in box: GeoBox) throws -> [Candidate] {
     var seen: Set<Int64> = []
     var found: [Candidate] = []
-    for part in Self.parts(box) {
+    for part in box.intervals {
       let statement = try PreparedStatement(
         """
         SELECT feature.id, version, layer, category, named, feature.west, feature.south, feature.east, feature.north,
@@ -41,18 +41,6 @@ struct PlaceReader {
       }
     }
     return found
-  }
-
-  /// The halves of a box, and the meridian of 180° under its other name where the box reaches it.
-  private static func parts(_ box: GeoBox) -> [GeoBox] {
-    var parts = box.parts
-    for (edge, other) in [(-180.0, 180.0), (180.0, -180.0)]
-    where parts.contains(where: { $0.west <= edge && $0.east >= edge })
-      && !parts.contains(where: { $0.west <= other && $0.east >= other })
-    {
-      parts.append(GeoBox(west: other, south: box.south, east: other, north: box.north))
-    }
-    return parts
   }
 
   private static func candidate(_ statement: PreparedStatement) throws -> Candidate {
