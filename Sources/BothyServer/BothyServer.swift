@@ -1,4 +1,6 @@
 package import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
 import Logging
 import NIOCore
 public import ServiceLifecycle
@@ -19,6 +21,24 @@ public final class BothyServer: Service {
 
   /// The metrics that `/metrics` prints.
   public var metrics: MetricsRegistry { parts.metrics.registry }
+
+  /// What tests of all routes go through: each is there as it is routed.
+  package var routes: [RouteSummary] {
+    parts.routes().routes.map { route in
+      RouteSummary(
+        method: route.method.rawValue, pattern: route.pattern, operation: route.operation,
+        isOpen: route.isOpen, takesBody: route.body != nil)
+    }
+  }
+
+  package struct RouteSummary: Sendable {
+    package var method: String
+    package var pattern: String
+    package var operation: String
+    /// Whether no token is asked for.
+    package var isOpen: Bool
+    package var takesBody: Bool
+  }
 
   /// Listens and answers until the task is cancelled or the service group shuts down. Call it once.
   ///
@@ -41,23 +61,34 @@ public final class BothyServer: Service {
     public var host: String
     public var port: Int
 
-    public var url: String { host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)" }
+    /// Whether it speaks TLS.
+    public var isSecure = false
+
+    public var url: String {
+      "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
   }
 
   /// The server stopped before it was asked where it listens.
   struct Stopped: Error {}
 
-  /// The application behind `run()`; tests call its responder without a socket.
-  package func application() -> some ApplicationProtocol {
+  /// The application behind `run()`; tests call its responder without a socket. Throws for a certificate that cannot be used.
+  package func application() throws -> some ApplicationProtocol {
     let pipeline = RequestPipeline(configuration, routes: parts.routes(), metrics: parts.metrics)
     let idle = TimeAmount.milliseconds(Int64(configuration.limits.idleTimeout / .milliseconds(1)))
     let (host, readiness, port) = (configuration.host, readiness, configuration.port)
+    var server = HTTPServerBuilder.http1(configuration: .init(idleTimeout: idle))
+    let isSecure = configuration.tls != nil
+    if let tls = configuration.tls { server = try .tls(server, tlsConfiguration: tls.configuration()) }
     return Application(
-      responder: pipeline, server: .http1(configuration: .init(idleTimeout: idle)),
+      responder: pipeline, server: server,
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-      services: [Heartbeat(hub: configuration.hints, interval: .seconds(15)), BlobSweeper(configuration)],
+      services: [
+        Heartbeat(hub: configuration.hints, interval: .seconds(15)), Upkeep(parts.authority, configuration),
+        AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
+      ],
       onServerRunning: { channel in
-        readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port))
+        readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port, isSecure: isSecure))
       },
       logger: configuration.logger)
   }

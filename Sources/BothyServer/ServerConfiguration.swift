@@ -1,6 +1,7 @@
 public import BothySync
 import Foundation
 public import Logging
+public import Tracing
 
 /// What a server is made of: where it listens, what it keeps, whom it admits, what it refuses.
 public struct ServerConfiguration: Sendable {
@@ -15,9 +16,17 @@ public struct ServerConfiguration: Sendable {
   /// The tiles to serve; nil for none.
   public var tiles: TileLibrary?
   /// Who may enter; nil admits every caller to every space as the principal `anyone`.
-  public var tokens: TokenTable?
+  public var access: AccessControl?
+  /// The certificate to speak TLS with; nil speaks plain HTTP, for a proxy on the same machine.
+  public var tls: TLSFiles?
   public var limits: Limits
+  /// How long what nobody needs any more is kept.
+  public var upkeep = UpkeepTerms()
   public var logger: Logger
+  /// Takes a line for each refusal of access.
+  public var auditLogger: Logger
+  /// Gets a span for each request and each transaction on the ledger. By default what the process was bootstrapped with.
+  public var tracer: any Tracer = InstrumentationSystem.tracer
   /// Carries the news of writes to open event streams. A ledger shared by several processes feeds it too.
   public var hints: HintHub
   /// Whether answers may be compressed for callers that ask for it.
@@ -29,7 +38,8 @@ public struct ServerConfiguration: Sendable {
     host: String = "127.0.0.1", port: Int = 8080, ledger: any Ledger,
     rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
     tiles: TileLibrary? = nil,
-    tokens: TokenTable? = nil, limits: Limits = Limits(), logger: Logger = Logger(label: "bothy.server"),
+    access: AccessControl? = nil, tls: TLSFiles? = nil, limits: Limits = Limits(),
+    logger: Logger = Logger(label: "bothy.server"), auditLogger: Logger = Logger(label: "bothy.audit"),
     hints: HintHub = HintHub(), compressesAnswers: Bool = true,
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock
   ) {
@@ -39,9 +49,11 @@ public struct ServerConfiguration: Sendable {
     self.rules = rules
     self.blobs = blobs
     self.tiles = tiles
-    self.tokens = tokens
+    self.access = access
+    self.tls = tls
     self.limits = limits
     self.logger = logger
+    self.auditLogger = auditLogger
     self.hints = hints
     self.compressesAnswers = compressesAnswers
     self.now = now
@@ -58,6 +70,10 @@ public struct ServerConfiguration: Sendable {
     public var requestsPerSecond: Double?
     /// The requests a principal may make at once after a pause.
     public var requestBurst: Int
+    /// The requests to a space per second in the long run, of all principals together; nil means any number.
+    public var spaceRequestsPerSecond: Double?
+    /// The requests to a space at once after a pause.
+    public var spaceRequestBurst: Int
     /// How long a connection may stay silent while a request is read or none is going on.
     public var idleTimeout: Duration
     /// How long an upload that is not finished, or a blob that no record was ever pushed for, is kept after it was last asked
@@ -66,11 +82,14 @@ public struct ServerConfiguration: Sendable {
 
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
+      spaceRequestsPerSecond: Double? = nil, spaceRequestBurst: Int = 1000,
       idleTimeout: Duration = .seconds(75), unusedBlobAge: Duration = .seconds(7 * 86_400)
     ) {
       self.bodySize = bodySize
       self.requestsPerSecond = requestsPerSecond
       self.requestBurst = requestBurst
+      self.spaceRequestsPerSecond = spaceRequestsPerSecond
+      self.spaceRequestBurst = spaceRequestBurst
       self.idleTimeout = idleTimeout
       self.unusedBlobAge = unusedBlobAge
     }

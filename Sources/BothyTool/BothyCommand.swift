@@ -23,7 +23,8 @@ struct BothyCommand: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      DemoCommand.self, ServeCommand.self, DatabaseCommand.self, SyncCommand.self, StatusCommand.self,
+      DemoCommand.self, ServeCommand.self, AdminCommand.self, DatabaseCommand.self, SyncCommand.self,
+      StatusCommand.self,
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
       CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self,

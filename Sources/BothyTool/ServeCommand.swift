@@ -11,11 +11,13 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serves spaces over HTTP from one SQLite file, until interrupted.",
     discussion: """
-      Prints one line with its address when it is ready. Without --tokens everybody
-      who can reach the address may read and write every space, so keep it on this
-      machine then. A tokens file:
-        [{"token":"a long random text","principal":"ada","spaces":["home"]}]
-      With --schema records are checked against it and its permissions hold. SIGINT
+      Prints one line with its address when it is ready. Without --tokens, --jwt-keys
+      or --jwt-secret everybody who can reach the address may read and write every
+      space, so keep it on this machine then. Make a tokens file:
+        bothy admin token create tokens.json --principal ada --space home
+      JSON Web Tokens are HS256 or ES256, have an exp, and name the principal, its
+      groups and its spaces by claims. Files of tokens and keys are read again when
+      they change. With --schema records are checked against it and its permissions hold. SIGINT
       and SIGTERM let requests that are under way finish. The API describes itself
       at /openapi.json.
 
@@ -24,9 +26,11 @@ struct ServeCommand: AsyncParsableCommand {
       such as 16_18109_23965.json or by quadkey too. /tiles lists the sources,
       /tiles/NAME.json is the TileJSON document of one, /tiles/NAME/{z}/{x}/{y} are
       its tiles, and /tiles/NAME.pmtiles is an archive for readers of byte ranges.
-      With --tokens a token is wanted for tiles too, unless --open-tiles is given.
+      Where tokens are asked for they are for tiles too, unless --open-tiles is given.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
+                bothy serve --jwt-keys jwks.json --jwt-issuer https://id.example.org \
+                  --jwt-audience bothy --tls-certificate fullchain.pem --tls-key key.pem
                 bothy serve --tiles ./maps
       """)
 
@@ -38,8 +42,6 @@ struct ServeCommand: AsyncParsableCommand {
   var database = "./bothy-server.sqlite"
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
   var schema: String?
-  @Option(help: ArgumentHelp("Who may enter which spaces.", valueName: "file"), completion: .file())
-  var tokens: String?
   @Option(
     help: ArgumentHelp("Serve the tiles that lie in a folder.", valueName: "dir"), completion: .directory)
   var tiles: String?
@@ -47,8 +49,9 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
   var tilesMaxAge = "7d"
-  @Flag(help: "Give tiles to everybody, also with --tokens.") var openTiles = false
+  @Flag(help: "Give tiles to everybody, also where tokens are asked for.") var openTiles = false
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
+  @OptionGroup(title: "Access") var access: AccessOptions
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -61,7 +64,7 @@ struct ServeCommand: AsyncParsableCommand {
   private var maxAge: Duration? { ToolClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
 
   func run() async throws {
-    let configuration = try serverConfiguration()
+    let configuration = try await serverConfiguration()
     for problem in await configuration.tiles?.problems() ?? [] { Standard.note(problem) }
     let server = BothyServer(configuration)
     let output = output
@@ -77,7 +80,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private func serverConfiguration() throws -> ServerConfiguration {
+  private func serverConfiguration() async throws -> ServerConfiguration {
     guard !database.contains("://") else {
       throw ToolError(
         "'\(database)' can't be served: this version keeps spaces in SQLite files only. Give a file's path."
@@ -92,26 +95,23 @@ struct ServeCommand: AsyncParsableCommand {
           value, for: SecretKey(RecordID(type: "\(space)/\(record.type)", id: record.id), field: field))
       }
     }
-    let table = try tokens.map { path in
-      do { return try TokenTable(json: Standard.read(path)) } catch let error as JSONError {
-        throw ToolError(
-          "The tokens file \(path) can't be used. \(error) "
-            + "Write [{\"token\":\"…\",\"principal\":\"…\",\"spaces\":[\"…\"]}].")
-      }
-    }
-    if tokens == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
+    let control = try await access.control()
+    if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       Standard.note(
-        "Everybody who can reach \(host) may read and write every space. Give --tokens to say who may.")
+        "Everybody who can reach \(host) may read and write every space. Give --tokens or --jwt-keys to say who may."
+      )
     }
     let library = try tiles.map {
       try TileLibrary(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
     }
     let clock = try ToolClock()
     _ = try PrivateFile.create(at: database)
+    var limits = ServerConfiguration.Limits()
+    access.set(&limits)
     return ServerConfiguration(
       host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules,
-      blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tiles: library, tokens: table,
-      logger: logger(), now: { clock.now() })
+      blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tiles: library,
+      access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
   }
 
   private func logger() -> Logger {

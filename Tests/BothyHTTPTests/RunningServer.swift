@@ -21,7 +21,7 @@ struct RunningServer: Sendable {
     let server = BothyServer(
       ServerConfiguration(
         port: 0, ledger: try ledger ?? SQLiteLedger(), blobs: blobs,
-        tokens: try tokens.map { try TokenTable(json: $0) },
+        access: try tokens.map { AccessControl(tokens: try TokenTable(json: $0)) },
         limits: limits, logger: logger))
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -18,8 +18,9 @@ struct ServerUnderTest {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     configuration = ServerConfiguration(
-      ledger: try ledger ?? SQLiteLedger(), rules: rules, tokens: try tokens.map { try TokenTable(json: $0) },
-      limits: limits, logger: logger, now: { 1000 })
+      ledger: try ledger ?? SQLiteLedger(), rules: rules,
+      access: try tokens.map { AccessControl(tokens: try TokenTable(json: $0)) }, limits: limits,
+      logger: logger, auditLogger: logger, now: { 1000 })
   }
 
   func run(_ body: @Sendable (Caller) async throws -> Void) async throws {

@@ -1,41 +1,76 @@
-import BothySync
 import Synchronization
 
-/// A token bucket for each principal: so many requests at once, then so many a second.
+/// A token bucket for each key: so many requests at once, then so many a second.
 ///
-/// Full buckets are forgotten now and then, so memory follows the callers of the last moments.
-final class RateLimiter: Sendable {
+/// Memory is bounded: full buckets are forgotten, and where too many are not full, keys that come new share one bucket.
+final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let rate: Double
   private let burst: Double
-  private let buckets = Mutex<[Principal: Bucket]>([:])
+  private let capacity: Int
+  private let state: Mutex<State>
 
   private struct Bucket {
     var tokens: Double
     var updated: Duration
   }
 
-  /// Nil when there is no limit.
-  init?(_ limits: ServerConfiguration.Limits) {
-    guard let rate = limits.requestsPerSecond, rate > 0 else { return nil }
-    self.rate = rate
-    burst = Double(max(1, limits.requestBurst))
+  private struct State: Sendable {
+    var buckets: [Key: Bucket] = [:]
+    var shared: Bucket
+    var cleaned = Duration.zero
   }
 
+  /// Nil when there is no limit.
+  init?(rate: Double?, burst: Int, capacity: Int = 50_000) {
+    guard let rate, rate > 0 else { return nil }
+    self.rate = rate
+    self.burst = Double(max(1, burst))
+    self.capacity = capacity
+    state = Mutex(State(shared: Bucket(tokens: Double(max(1, burst)), updated: .zero)))
+  }
+
+  /// The number of buckets that are remembered.
+  var count: Int { state.withLock { $0.buckets.count } }
+
   /// Takes one token at `now`, a monotonic time. Returns nil, or how many whole seconds to wait.
-  func delay(for principal: Principal, at now: Duration) -> Int? {
-    buckets.withLock { buckets in
-      if buckets.count > 10_000 { buckets = buckets.filter { refilled($0.value, at: now) < burst } }
-      var bucket = buckets[principal] ?? Bucket(tokens: burst, updated: now)
-      bucket.tokens = refilled(bucket, at: now)
-      bucket.updated = now
-      defer { buckets[principal] = bucket }
-      if bucket.tokens >= 1 {
-        bucket.tokens -= 1
-        return nil
+  func delay(for key: Key, at now: Duration) -> Int? {
+    state.withLock { state in
+      if let bucket = state.buckets[key] {
+        let (rest, wait) = take(from: bucket, at: now)
+        state.buckets[key] = rest
+        return wait
       }
-      let seconds = min(((1 - bucket.tokens) / rate).rounded(.up), 86_400)
-      return max(1, Int(seconds))
+      makeRoom(in: &state, at: now)
+      if state.buckets.count >= capacity {
+        let (rest, wait) = take(from: state.shared, at: now)
+        state.shared = rest
+        return wait
+      }
+      let (rest, wait) = take(from: Bucket(tokens: burst, updated: now), at: now)
+      state.buckets[key] = rest
+      return wait
     }
+  }
+
+  private func take(from bucket: Bucket, at now: Duration) -> (rest: Bucket, wait: Int?) {
+    var bucket = bucket
+    bucket.tokens = refilled(bucket, at: now)
+    bucket.updated = now
+    if bucket.tokens >= 1 {
+      bucket.tokens -= 1
+      return (bucket, nil)
+    }
+    let seconds = min(((1 - bucket.tokens) / rate).rounded(.up), 86_400)
+    return (bucket, max(1, Int(seconds)))
+  }
+
+  /// Looks at all buckets, so not more than once a second.
+  private func makeRoom(in state: inout State, at now: Duration) {
+    guard state.buckets.count >= capacity, now - state.cleaned >= .seconds(1) || state.cleaned == .zero else {
+      return
+    }
+    state.cleaned = now
+    state.buckets = state.buckets.filter { refilled($0.value, at: now) < burst }
   }
 
   private func refilled(_ bucket: Bucket, at now: Duration) -> Double {

@@ -13,6 +13,7 @@ public final class HintHub: Sendable {
     var counts: [String: Int] = [:]
     var subscriptions: [String: [Int: Subscription]] = [:]
     var nextKey = 0
+    var published: Int64 = 0
   }
 
   public init() {}
@@ -22,6 +23,7 @@ public final class HintHub: Sendable {
   public func publish(space: String) {
     let subscriptions = state.withLock { state in
       state.counts[space, default: 0] += 1
+      state.published += 1
       return Array((state.subscriptions[space] ?? [:]).values)
     }
     for subscription in subscriptions { subscription.notify(.news) }
@@ -31,6 +33,9 @@ public final class HintHub: Sendable {
   public var streamCount: Int {
     state.withLock { state in state.subscriptions.values.reduce(0) { $0 + $1.count } }
   }
+
+  /// The hints published since the process began.
+  var publishedCount: Int64 { state.withLock { $0.published } }
 
   /// The id of the last hint of a space.
   func lastID(space: String) -> String {

@@ -50,6 +50,12 @@ public final class MetricsRegistry: MetricsFactory {
     histogram(Self.key(label, dimensions))
   }
 
+  /// Sets a counter whose total is kept elsewhere.
+  func setCounter(_ label: String, to total: Int64) {
+    let key = Self.key(label, [])
+    table.withLock { Self.kept(key, in: &$0.counters, else: Count()) }.total.store(total, ordering: .relaxed)
+  }
+
   private func gauge(_ key: Key) -> Gauge {
     table.withLock { Self.kept(key, in: &$0.gauges, else: Gauge()) }
   }

@@ -6,13 +6,27 @@ struct ServerMetrics: Sendable {
   let registry: MetricsRegistry
 
   func request(_ method: String, route: String, status: Int, duration: Duration) {
-    let dimensions = [("method", method), ("route", route)]
-    registry.makeCounter(
-      label: "bothy_http_requests_total", dimensions: dimensions + [("status", String(status))]
-    ).increment(by: 1)
-    let (seconds, attoseconds) = duration.components
+    let dimensions = [("method", method), ("route", route), ("status", String(status))]
+    registry.makeCounter(label: "bothy_http_requests_total", dimensions: dimensions).increment(by: 1)
     registry.makeTimer(label: "bothy_http_request_seconds", dimensions: dimensions)
-      .recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+      .recordNanoseconds(Self.nanoseconds(duration))
+  }
+
+  /// A transaction on the ledger, `read` or `write`.
+  func transaction(_ kind: String, succeeded: Bool, duration: Duration) {
+    let dimensions = [("kind", kind), ("result", succeeded ? "done" : "failed")]
+    registry.makeTimer(label: "bothy_ledger_transaction_seconds", dimensions: dimensions)
+      .recordNanoseconds(Self.nanoseconds(duration))
+  }
+
+  /// An answer 401, 403 or 429.
+  func refusal(_ reason: String) {
+    registry.makeCounter(label: "bothy_refusals_total", dimensions: [("reason", reason)]).increment(by: 1)
+  }
+
+  private static func nanoseconds(_ duration: Duration) -> Int64 {
+    let (seconds, attoseconds) = duration.components
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 
   func operations(_ outcomes: [Outcome]) {

@@ -72,7 +72,7 @@ enum OpenAPISchemas {
       "size":{"type":"integer","minimum":1,"maximum":9007199254740992,"description":"How many operations the group has; of a group that came with fewer none is applied."}},
       "additionalProperties":false},
     "SyncRequest":{"type":"object","required":["device"],"properties":{
-      "device":{"type":"string","minLength":1},
+      "device":{"type":"string","minLength":1,"maxLength":128},
       "schema":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992},
       "limit":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992,
         "description":"The most changes in all pages; at least one is always allowed."},

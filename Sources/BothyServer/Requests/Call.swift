@@ -15,6 +15,10 @@ struct Call: Sendable {
   var principal: Principal
   /// Host and port as the caller named them.
   var authority: String?
+  /// What the audit log says of the caller.
+  var subject = AuditLog.Subject(requestID: "")
+  /// That the caller was let into the space; nil where everybody is.
+  var admission: Admission?
 
   /// The space of the path; empty for routes outside of any.
   var space: String { names["space"] ?? "" }

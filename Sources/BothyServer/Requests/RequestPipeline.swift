@@ -4,54 +4,74 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import Tracing
 
 /// Takes every request through the same stations: route, token, space, rate, body, handler; then errors become
 /// JSON, answers get their fields, and the request is counted and logged once.
 struct RequestPipeline: HTTPResponder {
-  typealias Context = BasicRequestContext
+  typealias Context = ServerContext
 
   let routes: RouteTable
-  let tokens: TokenTable?
-  let limiter: RateLimiter?
+  let entrance: Entrance
   let bodyLimit: Int
   let compresses: Bool
+  let isSecure: Bool
   let metrics: ServerMetrics
   let logger: Logger
-  private let started = ContinuousClock.now
+  let audit: AuditLog
+  let tracer: any Tracer
 
   init(_ configuration: ServerConfiguration, routes: RouteTable, metrics: ServerMetrics) {
     self.routes = routes
     self.metrics = metrics
-    tokens = configuration.tokens
-    limiter = RateLimiter(configuration.limits)
+    entrance = Entrance(configuration)
     bodyLimit = configuration.limits.bodySize
     compresses = configuration.compressesAnswers
+    isSecure = configuration.tls != nil
     logger = configuration.logger
+    audit = AuditLog(logger: configuration.auditLogger)
+    tracer = configuration.tracer
   }
 
-  /// What is known of a request so far, for its log line.
-  private struct Trace {
-    var requestID: String
-    var route = "unmatched"
-    var principal: String?
-    var space: String?
+  func respond(to request: Request, context: ServerContext) async throws -> Response {
+    var trace = ServiceContext.current ?? .topLevel
+    tracer.extract(request.headers, into: &trace, using: TraceFields.Fields())
+    return await tracer.withAnySpan(RequestID.known(request.method), context: trace, ofKind: .server) {
+      span in
+      await respond(to: request, peer: context.peer, span)
+    }
   }
 
-  func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+  private func respond(to request: Request, peer: String?, _ span: any Span) async -> Response {
     let begin = ContinuousClock.now
-    var trace = Trace(requestID: RequestID.make(from: request.headers))
+    var subject = AuditLog.Subject(
+      requestID: RequestID.make(from: request.headers), peer: peer, method: request.method.rawValue)
+    subject.trace = TraceFields.traceID(request.headers)
     var answer: Answer
     do {
-      answer = try await self.answer(request, &trace)
+      answer = try await self.answer(request, &subject)
     } catch {
-      answer = self.answer(to: error, trace)
+      answer = self.answer(to: error, subject)
     }
-    let response = response(answer, to: request, trace)
-    record(request, response, trace, ContinuousClock.now - begin)
+    let response = response(answer, to: request, subject)
+    record(request, response, subject, ContinuousClock.now - begin)
+    describe(span, request, response, subject)
     return response
   }
 
-  private func answer(_ request: Request, _ trace: inout Trace) async throws -> Answer {
+  /// The names are those of OpenTelemetry's conventions for HTTP.
+  private func describe(
+    _ span: any Span, _ request: Request, _ response: Response, _ subject: AuditLog.Subject
+  ) {
+    span.operationName = "\(RequestID.known(request.method)) \(subject.route)"
+    span.attributes["http.request.method"] = RequestID.known(request.method)
+    span.attributes["http.route"] = subject.route
+    span.attributes["http.response.status_code"] = response.status.code
+    span.attributes["bothy.request"] = subject.requestID
+    if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
+  }
+
+  private func answer(_ request: Request, _ subject: inout AuditLog.Subject) async throws -> Answer {
     let target = request.head.path ?? "/"
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let route: Route
@@ -61,46 +81,23 @@ struct RequestPipeline: HTTPResponder {
     case .otherMethods(let allowed): throw ServerProblem.methodNotAllowed(allowed)
     case .found(let found, let names): (route, encoded) = (found, names)
     }
-    trace.route = route.pattern
+    subject.route = route.pattern
     var call = Call(
       method: request.method, names: [:], query: QueryParameters(), headers: request.headers,
       body: ByteBuffer(), principal: .anonymous, authority: request.head.authority)
-    let grant = route.isOpen ? nil : try authenticate(request.headers)
+    let guest = route.isOpen ? nil : try await entrance.guest(request.headers)
+    subject.principal = guest?.grant.principal.name
     call.names = try encoded.mapValues { try $0.percentDecoded() }
     if route.isOpen { return try await route.handle(call) }
-    call.principal = grant?.principal ?? Principal("anyone")
-    trace.principal = call.principal.name
-    if let space = call.names["space"] {
-      try admit(to: space, grant)
-      trace.space = space
-    }
-    if let wait = limiter?.delay(for: call.principal, at: ContinuousClock.now - started) {
-      throw ServerProblem.rateLimited(retryAfter: wait)
-    }
+    call.principal = guest?.grant.principal ?? Principal("anyone")
+    subject.principal = call.principal.name
+    subject.space = call.names["space"]
+    if let space = subject.space { call.admission = try entrance.admit(guest, to: space) }
+    try entrance.count(call.principal, subject.space)
     if parts.count > 1 { call.query = try QueryParameters(parts[1]) }
     if let body = route.body { call.body = try await self.body(of: request, body) }
+    call.subject = subject
     return try await route.handle(call)
-  }
-
-  private func authenticate(_ headers: HTTPFields) throws -> TokenTable.Grant? {
-    guard let tokens else { return nil }
-    guard let field = headers[.authorization] else {
-      throw ServerProblem.unauthenticated("Send a token: Authorization: Bearer …", tokenWasSent: false)
-    }
-    let parts = field.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer", let grant = tokens.grant(for: parts[1]) else {
-      throw ServerProblem.unauthenticated("The token is not known here.", tokenWasSent: true)
-    }
-    return grant
-  }
-
-  private func admit(to space: String, _ grant: TokenTable.Grant?) throws {
-    guard grant?.admits(to: space) ?? true else {
-      throw ServerProblem(.forbidden, "forbidden", "Your token does not open this space.")
-    }
-    guard (1...128).contains(space.utf8.count) else {
-      throw ServerProblem.badRequest("A space's name has 1 to 128 bytes.", code: "invalidName")
-    }
   }
 
   private func body(of request: Request, _ expected: Route.RequestBody) async throws -> ByteBuffer {
@@ -143,24 +140,28 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  private func answer(to error: any Error, _ trace: Trace) -> Answer {
+  private func answer(to error: any Error, _ subject: AuditLog.Subject) -> Answer {
     if let problem = ServerProblem(error) {
-      return .json(problem.json(requestID: trace.requestID), status: problem.status, headers: problem.headers)
+      if [401, 403, 429].contains(problem.status.code) {
+        let reason = problem.reason ?? problem.code
+        audit.refused(subject, status: problem.status.code, reason: reason)
+        metrics.refusal(reason)
+      }
+      return .json(
+        problem.json(requestID: subject.requestID), status: problem.status, headers: problem.headers)
     }
     logger.error(
       "request failed",
-      metadata: [
-        "error": "\(String(reflecting: error))", "route": "\(trace.route)", "request": "\(trace.requestID)",
-      ])
+      metadata: AuditLog.metadata(subject, ["error": "\(LogText.safe(String(reflecting: error)))"]))
     let problem = ServerProblem(
       .internalServerError, "internal", "The server failed; its log says why, by the request's id.")
-    return .json(problem.json(requestID: trace.requestID), status: problem.status)
+    return .json(problem.json(requestID: subject.requestID), status: problem.status)
   }
 
-  private func response(_ answer: Answer, to request: Request, _ trace: Trace) -> Response {
+  private func response(_ answer: Answer, to request: Request, _ subject: AuditLog.Subject) -> Response {
     var headers = answer.headers
-    SecurityFields.add(to: &headers)
-    headers[RequestID.field] = trace.requestID
+    SecurityFields.add(to: &headers, isSecure: isSecure)
+    headers[RequestID.field] = subject.requestID
     let isHead = request.method == .head
     switch answer.body {
     case .none: return Response(status: answer.status, headers: headers)
@@ -183,15 +184,14 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  private func record(_ request: Request, _ response: Response, _ trace: Trace, _ duration: Duration) {
+  private func record(
+    _ request: Request, _ response: Response, _ subject: AuditLog.Subject, _ duration: Duration
+  ) {
     let status = response.status.code
-    metrics.request(RequestID.known(request.method), route: trace.route, status: status, duration: duration)
-    var metadata: Logger.Metadata = [
-      "method": "\(request.method.rawValue)", "route": "\(trace.route)", "status": "\(status)",
-      "ms": "\(duration / .milliseconds(1))", "request": "\(trace.requestID)",
-    ]
-    if let principal = trace.principal { metadata["principal"] = "\(principal)" }
-    if let space = trace.space { metadata["space"] = "\(space)" }
-    logger.info("request", metadata: metadata)
+    metrics.request(RequestID.known(request.method), route: subject.route, status: status, duration: duration)
+    logger.info(
+      "request",
+      metadata: AuditLog.metadata(
+        subject, ["status": "\(status)", "ms": "\(duration / .milliseconds(1))"]))
   }
 }

@@ -13,7 +13,11 @@ enum SecurityFields {
   private static let referrerPolicy = HTTPField.Name("Referrer-Policy")
   static let resourcePolicy: HTTPField.Name = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .server
 
-  static func add(to headers: inout HTTPFields) {
+  private static let strictTransport = HTTPField.Name("Strict-Transport-Security")
+
+  /// - Parameter isSecure: whether this server itself speaks TLS, so that browsers may be told to come no other way.
+  static func add(to headers: inout HTTPFields, isSecure: Bool) {
+    if isSecure, let strictTransport { headers[strictTransport] = "max-age=31536000" }
     for (name, value) in fields where !headers.contains(name) { headers[name] = value }
     if let referrerPolicy { headers[referrerPolicy] = "no-referrer" }
     if !headers.contains(resourcePolicy) { headers[resourcePolicy] = "same-origin" }

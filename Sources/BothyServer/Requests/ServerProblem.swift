@@ -9,11 +9,14 @@ struct ServerProblem: Error {
   var message: String
   var fields: [Rejection.FieldError] = []
   var headers: HTTPFields = [:]
+  /// Why access was refused, for the audit log alone.
+  var reason: String?
 
-  init(_ status: HTTPResponse.Status, _ code: String, _ message: String) {
+  init(_ status: HTTPResponse.Status, _ code: String, _ message: String, reason: String? = nil) {
     self.status = status
     self.code = code
     self.message = message
+    self.reason = reason
   }
 
   /// `{"error":{"code","message","fields"?,"requestId"}}`
@@ -50,16 +53,16 @@ extension ServerProblem {
     return problem
   }
 
-  static func unauthenticated(_ message: String, tokenWasSent: Bool) -> ServerProblem {
-    var problem = ServerProblem(.unauthorized, "unauthenticated", message)
+  static func unauthenticated(_ message: String, _ refusal: TokenRefusal) -> ServerProblem {
+    var problem = ServerProblem(.unauthorized, "unauthenticated", message, reason: refusal.rawValue)
     problem.headers[.wwwAuthenticate] =
-      tokenWasSent ? #"Bearer realm="bothy", error="invalid_token""# : #"Bearer realm="bothy""#
+      refusal == .missing ? #"Bearer realm="bothy""# : #"Bearer realm="bothy", error="invalid_token""#
     return problem
   }
 
-  static func rateLimited(retryAfter seconds: Int) -> ServerProblem {
+  static func rateLimited(retryAfter seconds: Int, reason: String) -> ServerProblem {
     var problem = ServerProblem(
-      .tooManyRequests, "rateLimited", "Too many requests; try again in \(seconds) seconds.")
+      .tooManyRequests, "rateLimited", "Too many requests; try again in \(seconds) seconds.", reason: reason)
     problem.headers[.retryAfter] = String(seconds)
     return problem
   }

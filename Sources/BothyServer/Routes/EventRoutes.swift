@@ -27,22 +27,23 @@ extension ServerParts {
     return Answer(
       .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .stream { writer in
-        try await stream(space, lastSeen, &writer)
+        try await stream(space, lastSeen, call.admission, &writer)
         try await writer.finish(nil)
       })
   }
 
-  /// Writes until the server stops, the caller leaves or the task is cancelled.
-  private func stream(_ space: String, _ lastSeen: String?, _ writer: inout any ResponseBodyWriter)
-    async throws
-  {
+  /// Writes until the server stops, the caller leaves, its token ends or the task is cancelled. The end of a token is
+  /// noticed before anything is told, and with the next sign of life at the latest.
+  private func stream(
+    _ space: String, _ lastSeen: String?, _ admission: Admission?, _ writer: inout any ResponseBodyWriter
+  ) async throws {
     metrics.eventStreams(changeBy: 1)
     defer { metrics.eventStreams(changeBy: -1) }
     try await hints.withSubscription(to: space) { subscription in
       try await withGracefulShutdownHandler {
         try await writer.write(ByteBuffer(string: ": open\nretry: 3000\n\n"))
         if let lastSeen, lastSeen != hints.lastID(space: space) { subscription.notify(.news) }
-        while let signals = await subscription.next() {
+        while let signals = await subscription.next(), await admission?.holds() ?? true {
           let text = signals.contains(.news) ? news(space) : ": alive\n\n"
           try await writer.write(ByteBuffer(string: text))
         }

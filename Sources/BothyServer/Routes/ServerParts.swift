@@ -1,23 +1,30 @@
 import BothySync
+import Logging
 
 /// What the handlers of all routes work with.
 struct ServerParts: Sendable {
   let authority: Authority
   let hints: HintHub
   let metrics: ServerMetrics
+  let audit: AuditLog
+  let logger: Logger
+  let acknowledgements = Acknowledgements()
   let tiles: TileLibrary?
   let asksForTokens: Bool
   let compressesTiles: Bool
   let now: @Sendable () -> Int64
 
   init(_ configuration: ServerConfiguration) {
+    metrics = ServerMetrics(registry: MetricsRegistry())
     authority = Authority(
-      ledger: configuration.ledger, rules: configuration.rules, blobs: configuration.blobs,
+      ledger: MeasuredLedger(base: configuration.ledger, metrics: metrics, tracer: configuration.tracer),
+      rules: configuration.rules, blobs: configuration.blobs,
       now: configuration.now)
     hints = configuration.hints
-    metrics = ServerMetrics(registry: MetricsRegistry())
+    logger = configuration.logger
+    audit = AuditLog(logger: configuration.auditLogger)
     tiles = configuration.tiles
-    asksForTokens = configuration.tokens != nil
+    asksForTokens = configuration.access != nil
     compressesTiles = configuration.compressesAnswers
     now = configuration.now
   }

@@ -32,7 +32,8 @@ extension ServerParts {
   }
 
   private func metricsText(_ call: Call) async throws -> Answer {
-    Answer(
+    metrics.registry.setCounter("bothy_hints_total", to: hints.publishedCount)
+    return Answer(
       .ok, headers: [.contentType: MetricsRegistry.textType],
       body: .bytes(Array(metrics.registry.prometheusText.utf8)))
   }

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import HTTPTypes
+import Logging
 
 /// The exchange of a device, and the page of changes for everybody else.
 extension ServerParts {
@@ -37,12 +38,26 @@ extension ServerParts {
     let response = try await authority.sync(space: call.space, principal: call.principal, request)
     if !response.outcomes.isEmpty {
       metrics.operations(response.outcomes)
+      audit.refused(response.outcomes, call.subject)
       let wrote = response.outcomes.contains { outcome in
         if case .applied = outcome.verdict { true } else { false }
       }
       if wrote { hints.publish(space: call.space) }
     }
+    await acknowledge(request, call)
     return .json(response.encoded())
+  }
+
+  /// Notes now and then how far the device is. That this fails is no matter to the device.
+  private func acknowledge(_ request: SyncRequest, _ call: Call) async {
+    guard request.pulls.contains(where: { $0.cursor != nil }),
+      acknowledgements.isDue(space: call.space, device: request.device, at: now())
+    else { return }
+    do { try await authority.acknowledge(space: call.space, request) } catch {
+      logger.warning(
+        "how far a device is was not noted",
+        metadata: AuditLog.metadata(call.subject, ["error": "\(LogText.safe("\(error)"))"]))
+    }
   }
 
   private func changes(_ call: Call) async throws -> Answer {

@@ -112,8 +112,7 @@ extension Authority {
   public func validator(space: String, principal: Principal, _ scope: PullScope) async throws -> String {
     try await ledger.read(space: space) { ledger in
       let position = try ledger.position(of: scope)
-      guard rules.usesSharing, let name = principal.name else { return "\(ledger.epoch).\(position)" }
-      let notices = try ledger.notices(for: name, after: position, limit: nil)
+      let notices = try notices(for: principal, after: position, ledger, limit: nil)
       return "\(ledger.epoch).\(notices.last?.position ?? position)"
     }
   }

@@ -2,11 +2,21 @@ import BothyStore
 
 /// What left a scope or came into sight without a change of its own.
 extension Authority {
+  /// Those for the principal and its groups, in position order; of several about one record the last. Nil gives all.
   func notices(
-    for viewer: Viewer, after position: Int64, _ ledger: any LedgerSnapshot, limit: Int
+    for principal: Principal, after position: Int64, _ ledger: any LedgerSnapshot, limit: Int?
   ) throws -> [SightNotice] {
-    guard rules.usesSharing, let name = viewer.principal.name else { return [] }
-    return try ledger.notices(for: name, after: position, limit: limit)
+    guard rules.usesSharing, let name = principal.name else { return [] }
+    if principal.groups.isEmpty { return try ledger.notices(for: name, after: position, limit: limit) }
+    var last: [RecordID: SightNotice] = [:]
+    for name in principal.names {
+      for notice in try ledger.notices(for: name, after: position, limit: limit)
+      where notice.position > last[notice.record]?.position ?? 0 {
+        last[notice.record] = notice
+      }
+    }
+    let ordered = last.values.sorted { $0.position < $1.position }
+    return limit.map { Array(ordered.prefix($0)) } ?? ordered
   }
 
   /// A record that came into sight is told of as it is, unless it changed since: then it comes by its own position.

@@ -69,6 +69,9 @@ public struct Authority: Sendable {
     guard Set(request.operations.map(\.id)).count == request.operations.count else {
       throw AuthorityError(.badRequest, "Two operations of the request have the same id.")
     }
+    guard request.device.utf8.count <= 128 else {
+      throw AuthorityError(.badRequest, "A device's id has 1 to 128 bytes.")
+    }
     guard request.operations.allSatisfy({ (1...128).contains($0.id.utf8.count) }) else {
       throw AuthorityError(.badRequest, "An operation's id has 1 to 128 bytes.")
     }
@@ -178,8 +181,10 @@ public struct Authority: Sendable {
 
   /// Who asks; the lists are looked up only where something depends on them.
   func viewer(_ principal: Principal, in ledger: any LedgerSnapshot) throws -> Viewer {
-    guard rules.usesSharing, let name = principal.name else { return Viewer(principal: principal) }
-    return Viewer(principal: principal, lists: try ledger.lists(of: name))
+    guard rules.usesSharing else { return Viewer(principal: principal) }
+    var lists: Set<String> = []
+    for name in principal.names { lists.formUnion(try ledger.lists(of: name)) }
+    return Viewer(principal: principal, lists: lists)
   }
 
   private static func repeated(_ verdict: Outcome.Verdict, _ told: inout Set<Int64>) -> Outcome.Verdict {
@@ -227,7 +232,7 @@ public struct Authority: Sendable {
     let departures =
       start == 0
       ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
-    let notices = start == 0 ? [] : try notices(for: viewer, after: start, ledger, limit: limit + 1)
+    let notices = start == 0 ? [] : try notices(for: viewer.principal, after: start, ledger, limit: limit + 1)
     let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     let more = positions.count > limit
     let position = more ? positions[limit - 1] : ledger.head

@@ -43,8 +43,9 @@ struct Viewer: Sendable {
 
   /// Whether a record with this sharing is shared with the principal.
   func isIncluded(in sharing: Sharing) -> Bool {
-    guard let name = principal.name else { return false }
-    return sharing.principals.contains(name) || !sharing.lists.isDisjoint(with: lists)
+    guard !sharing.isEmpty else { return false }
+    return principal.names.contains(where: sharing.principals.contains)
+      || !sharing.lists.isDisjoint(with: lists)
   }
 }
 

@@ -22,6 +22,18 @@ public protocol BlobVault: Sendable {
   /// Removes, in all spaces, parts and whole blobs that no operation has named, last asked for before `time`
   /// (milliseconds since 1970). Returns how many.
   func sweep(before time: Int64) async throws -> Int
+
+  /// The blobs of a space that operations have named, with their sizes.
+  func kept(in space: String) async throws -> [String: Int64]
+
+  /// Removes those of `blobs` that are not in `named` and were neither asked for nor named since `time`; notes of the others
+  /// that they are named now. Returns how many were removed.
+  func release(
+    _ blobs: [String: Int64], naming named: Set<String>, unnamedSince time: Int64, in space: String
+  ) async throws -> Int
+
+  /// Removes all blobs of a space, those being uploaded too.
+  func remove(space: String) async throws
 }
 
 /// Why a server refuses a request for a blob.

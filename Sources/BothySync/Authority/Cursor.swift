@@ -34,7 +34,8 @@ struct Cursor: Equatable {
   static func mark(_ scope: PullScope, _ principal: Principal, _ rules: AuthorityRules) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     let permissions = (rules.schema?.types ?? []).map { "\($0.name)=\($0.permissions?.read.rawValue ?? "")" }
-    let text = [scope.container, String(scope.includesChildren), principal.name ?? ""] + permissions
+    let groups = rules.usesSharing ? Array(principal.names.dropFirst()) : []
+    let text = [scope.container, String(scope.includesChildren), principal.name ?? ""] + groups + permissions
     for byte in text.joined(separator: "\u{0}").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return String(hash, radix: 36)
   }

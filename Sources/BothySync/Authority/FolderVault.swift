@@ -133,6 +133,48 @@ public final class FolderVault: BlobVault {
     }
   }
 
+  public func kept(in space: String) async throws -> [String: Int64] {
+    let place = place(space)
+    return try await FileWork.run {
+      var found: [String: Int64] = [:]
+      for folder in ContentFile.names(in: place.folder + "/kept") {
+        for name in ContentFile.names(in: "\(place.folder)/kept/\(folder)") {
+          found[name] = ContentFile.size(of: place.kept(name))
+        }
+      }
+      return found
+    }
+  }
+
+  public func release(
+    _ blobs: [String: Int64], naming named: Set<String>, unnamedSince time: Int64, in space: String
+  ) async throws -> Int {
+    let place = place(space)
+    return try await FileWork.run { [now] in
+      var removed = 0
+      for name in blobs.keys {
+        let path = place.kept(name)
+        if named.contains(name) {
+          ContentFile.touch(path, at: now())
+        } else if let used = ContentFile.used(path), used < time {
+          ContentFile.remove(path)
+          removed += 1
+        }
+      }
+      return removed
+    }
+  }
+
+  public func remove(space: String) async throws {
+    let folder = place(space).folder
+    try await FileWork.run {
+      for path in [folder + "/partial", folder + "/fresh", folder + "/kept"] {
+        // A part that is being written to goes on in a file without a name.
+        try? FileManager.default.removeItem(atPath: path)
+      }
+    }
+  }
+
   private func place(_ space: String) -> Place {
     Place(folder: "\(root)/\(ContentFile.sha256(of: Array(space.utf8)))")
   }

@@ -16,6 +16,13 @@ public protocol Ledger: Sendable {
   func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
   ) async throws -> Result
+
+  /// The same ledger for those who run the server; nil for one that is not looked after by them.
+  var upkeep: (any LedgerUpkeep)? { get }
+}
+
+extension Ledger {
+  public var upkeep: (any LedgerUpkeep)? { self as? any LedgerUpkeep }
 }
 
 /// One consistent state of one space.

@@ -7,7 +7,7 @@ import GRDB
 /// Records are clustered by position, so a pull reads consecutive rows; an update moves its row to the end.
 /// SQLite has one writer, which is the lock on every space.
 public final class SQLiteLedger: Ledger {
-  private let database: any DatabaseWriter
+  let database: any DatabaseWriter
 
   /// Opens or creates the file. Throws `StoreError`.
   public init(at path: String) throws {
@@ -49,43 +49,11 @@ public final class SQLiteLedger: Ledger {
     try await database.read { try body(SQLiteLedgerTransaction($0, space: space, forWriting: false)) }
   }
 
-  /// Starts a new epoch: every device compares and rebases at its next sync. For use after a restore.
-  ///
-  /// Positions jump ahead by 2^32, so that no version given out after the backup was made is given out again
-  /// for other content.
-  public func startEpoch(space: String) async throws {
-    try await database.write {
-      try $0.execute(
-        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?",
-        arguments: [UUIDv7.make(), space])
-    }
-  }
-
-  /// Forgets the tombstones and notices up to `position`; cursors below it start over.
-  public func compact(space: String, upTo position: Int64) async throws {
-    try await database.write {
-      try $0.execute(
-        sql: "DELETE FROM record WHERE space = ? AND position <= ? AND deleted = 1",
-        arguments: [space, position])
-      try $0.execute(
-        sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
-      try $0.execute(
-        sql: "DELETE FROM notice WHERE space = ? AND position <= ?", arguments: [space, position])
-      try $0.execute(
-        sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [position, space])
-    }
-  }
-
   /// Writes a copy of the ledger as it is now to a new file, while others go on writing. Throws `StoreError`.
   public func backup(to path: String) async throws {
     do {
       try await database.vacuum(into: path)
     } catch { throw StoreError(error, path: path) }
-  }
-
-  /// The names of the spaces that hold anything.
-  public func spaces() async throws -> [String] {
-    try await database.read { try String.fetchAll($0, sql: "SELECT name FROM space ORDER BY name") }
   }
 
   public func close() throws { try database.close() }
@@ -132,6 +100,6 @@ public final class SQLiteLedger: Ledger {
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
-        """)
+        """ + upkeepTables)
   }
 }

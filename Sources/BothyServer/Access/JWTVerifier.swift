@@ -1,0 +1,104 @@
+import BothyStore
+import BothySync
+import JWTKit
+
+/// Tells what a JSON Web Token opens (RFC 7519, with the care of RFC 8725).
+///
+/// The algorithm has to be one that a key is kept for; extensions that have to be understood are refused, and so are
+/// tokens without an end. Claims are read only when the signature holds. Costs a signature check: a few microseconds
+/// for HS256, some hundred for ES256.
+struct JWTVerifier: Sendable {
+  let keys: JWTKeys
+  let rules: JWTRules
+
+  private static let sizeLimit = 16_384
+  private static let groupLimit = 256
+
+  /// Whether the text has the form of such a token.
+  static func isCandidate(_ token: Substring) -> Bool { token.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
+
+  func grant(for token: Substring, at now: Int64) async throws(TokenRefusal) -> Grant {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard token.utf8.count <= Self.sizeLimit, parts.count == 3, parts.allSatisfy({ !$0.isEmpty }),
+      let header = Self.object(parts[0]), Base64URL.decode(parts[2]) != nil
+    else { throw .malformed }
+    guard header["crit"] == nil, header["b64"] == nil else { throw .malformed }
+    guard let algorithm = header["alg"]?.stringValue.flatMap(JWTKeys.Algorithm.init(rawValue:)) else {
+      throw .algorithm
+    }
+    try await checkSignature(of: token, algorithm, keyID: header["kid"]?.stringValue)
+    guard let claims = Self.object(parts[1]) else { throw .malformed }
+    return try grant(from: claims, at: now)
+  }
+
+  private func checkSignature(
+    of token: Substring, _ algorithm: JWTKeys.Algorithm, keyID: String?
+  ) async throws(TokenRefusal) {
+    let named = keys.keys.filter { keyID == nil || $0.id == nil || $0.id == keyID }
+    let usable = named.filter { $0.algorithm == algorithm }
+    guard !usable.isEmpty else { throw named.isEmpty ? .signature : .algorithm }
+    for key in usable {
+      // Whatever stands against the signature, the next key may have made it.
+      if (try? await key.collection.verify(String(token), as: Signed.self)) != nil { return }
+    }
+    throw .signature
+  }
+
+  /// The claims are read apart from this: their names are configured.
+  private struct Signed: JWTPayload {
+    func verify(using algorithm: some JWTAlgorithm) throws {}
+  }
+
+  private static func object(_ part: Substring) -> [String: JSONValue]? {
+    guard let bytes = Base64URL.decode(part) else { return nil }
+    return (try? JSONValue(parsing: bytes))?.objectValue  // of another shape: none
+  }
+
+  // MARK: claims
+
+  /// What the claims of a token whose signature holds open at `now`. Pure.
+  func grant(from claims: [String: JSONValue], at now: Int64) throws(TokenRefusal) -> Grant {
+    let leeway = Int64(rules.leeway / .milliseconds(1))
+    guard let end = Self.milliseconds(claims["exp"]) else { throw .claims }
+    guard now < end + leeway else { throw .expired }
+    if let start = claims["nbf"] {
+      guard let start = Self.milliseconds(start) else { throw .claims }
+      guard start <= now + leeway else { throw .notYet }
+    }
+    if let issuer = rules.issuer, claims["iss"]?.stringValue != issuer { throw .issuer }
+    if let audience = rules.audience, Self.names(claims["aud"])?.contains(audience) != true {
+      throw .audience
+    }
+    guard let name = Self.claim(rules.principalClaim, in: claims)?.stringValue, PrincipalName.isValid(name)
+    else { throw .claims }
+    guard let groups = Self.names(Self.claim(rules.groupsClaim, in: claims)),
+      groups.count <= Self.groupLimit, groups.allSatisfy(PrincipalName.isValidGroup),
+      let spaces = Self.names(Self.claim(rules.spacesClaim, in: claims))
+    else { throw .claims }
+    return Grant(
+      principal: Principal(name, groups: Set(groups)), spaces: Set(spaces), end: end + leeway)
+  }
+
+  /// The claim of this name, or the one to which its parts lead through objects.
+  private static func claim(_ name: String, in claims: [String: JSONValue]) -> JSONValue? {
+    if let claim = claims[name] { return claim }
+    let path = name.split(separator: ".").map(String.init)
+    guard let first = path.first, path.count > 1 else { return nil }
+    return path.dropFirst().reduce(claims[first]) { $0?[$1] }
+  }
+
+  /// An array of texts, or one text; none where there is nothing. Nil for anything else.
+  private static func names(_ claim: JSONValue?) -> [String]? {
+    guard let claim, !claim.isNull else { return [] }
+    if let name = claim.stringValue { return [name] }
+    guard let values = claim.arrayValue else { return nil }
+    let names = values.compactMap(\.stringValue)
+    return names.count == values.count ? names : nil
+  }
+
+  /// Seconds since 1970 (RFC 7519, section 2), within the next centuries.
+  private static func milliseconds(_ claim: JSONValue?) -> Int64? {
+    guard let seconds = claim?.doubleValue, seconds >= 0, seconds < 1e11 else { return nil }
+    return Int64(seconds * 1000)
+  }
+}

@@ -1,0 +1,40 @@
+import BothyStore
+import HummingbirdTLS
+import NIOSSL
+
+/// The certificate that a server shows, and the key that proves it its own.
+public struct TLSFiles: Sendable, Hashable {
+  /// A PEM file: the server's certificate first, then those between it and the root.
+  public var certificate: String
+  /// A PEM file with the private key.
+  public var key: String
+
+  public init(certificate: String, key: String) {
+    self.certificate = certificate
+    self.key = key
+  }
+
+  /// TLS 1.2 or later, with the library's choice of ciphers. Throws `StoreError` that names the file.
+  func configuration() throws -> TLSConfiguration {
+    let certificates: [NIOSSLCertificate]
+    do {
+      certificates = try NIOSSLCertificate.fromPEMFile(certificate)
+      guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+    } catch {
+      throw StoreError(
+        .invalidValue, "The TLS certificate \(certificate) can't be used. Give a PEM file with the chain.",
+        underlying: error)
+    }
+    let privateKey: NIOSSLPrivateKey
+    do { privateKey = try NIOSSLPrivateKey(file: key, format: .pem) } catch {
+      throw StoreError(
+        .invalidValue, "The TLS key \(key) can't be used. Give a PEM file with a key that has no password.",
+        underlying: error)
+    }
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(privateKey))
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.applicationProtocols = ["http/1.1"]
+    return configuration
+  }
+}

@@ -1,0 +1,201 @@
+public import BothyStore
+import BothySync
+import Crypto
+
+/// The tokens file: who may enter, with the SHA-256 digests of the tokens.
+///
+///     [{"id":"5f1c2a90","sha256":"9f86d0…","principal":"ada","spaces":["home"],"groups":["staff"],"expires":"2027-01-01T00:00:00Z"}]
+///
+/// The space `*` stands for all; `groups` and `expires` may be left out. In place of `sha256` an entry may have the
+/// `token` itself: whoever reads the file can enter then.
+public struct TokenFile: Sendable {
+  public private(set) var entries: [Entry] = []
+
+  public init() {}
+
+  public struct Entry: Sendable {
+    public var id: String
+    public var principal: String
+    public var spaces: [String]
+    public var groups: [String]
+    /// When the token ends, in milliseconds since 1970; nil for never.
+    public var expires: Int64?
+    var plain: String?
+    var digest: SHA256Digest
+
+    /// Whether the file has the token itself.
+    public var isPlain: Bool { plain != nil }
+  }
+
+  /// Throws `JSONError` for text of another shape, `StoreError` for an entry that cannot be.
+  public init(json: some ContiguousBytesSource) throws {
+    entries = try JSONReader.read(json) { reader in
+      var entries: [Entry] = []
+      try reader.array { entries.append(try Entry(from: &$0)) }
+      return entries
+    }
+  }
+
+  /// The file as JSON, an entry a line.
+  public var json: [UInt8] {
+    var text: [UInt8] = Array("[".utf8)
+    for (index, entry) in entries.enumerated() {
+      var writer = JSONWriter()
+      entry.write(to: &writer)
+      text += Array((index == 0 ? "\n " : ",\n ").utf8) + writer.bytes
+    }
+    return text + Array("\n]\n".utf8)
+  }
+
+  /// Adds an entry with a new token of 256 random bits, and returns the token: it is nowhere else.
+  ///
+  /// Throws `StoreError` for a principal, group or space that has no name.
+  public mutating func create(
+    principal: String, spaces: [String], groups: [String] = [], expires: Int64? = nil
+  ) throws -> (id: String, token: String) {
+    var random = SystemRandomNumberGenerator()
+    let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
+    let token = "bothy_" + Base64URL.encode(bytes)
+    var id = ""
+    repeat {
+      id = String(UInt32.random(in: 0x1000_0000...UInt32.max, using: &random), radix: 16)
+    } while entries
+      .contains { $0.id == id }
+    let entry = Entry(
+      id: id, principal: principal, spaces: spaces, groups: groups, expires: expires,
+      digest: Self.digest(of: token))
+    try entry.check()
+    entries.append(entry)
+    return (id, token)
+  }
+
+  /// Removes the entry; false when there is none.
+  public mutating func revoke(id: String) -> Bool {
+    let count = entries.count
+    entries.removeAll { $0.id == id }
+    return entries.count < count
+  }
+
+  /// Replaces tokens by their digests; returns how many.
+  public mutating func hashPlainTokens() -> Int {
+    let count = entries.count { $0.isPlain }
+    for index in entries.indices { entries[index].plain = nil }
+    return count
+  }
+
+  static func digest(of token: some StringProtocol) -> SHA256Digest { SHA256.hash(data: Array(token.utf8)) }
+}
+
+extension TokenFile.Entry {
+  fileprivate init(from reader: inout JSONReader) throws {
+    var members = Members()
+    try reader.object { name, reader in
+      switch name {
+      case "id": members.id = try reader.string()
+      case "token": members.token = try reader.string()
+      case "sha256": members.sha256 = try reader.string()
+      case "principal": members.principal = try reader.string()
+      case "spaces": try reader.array { members.spaces.append(try $0.string()) }
+      case "groups": try reader.array { members.groups.append(try $0.string()) }
+      case "expires": members.expires = try reader.nextIsNull() ? nil : reader.string()
+      default: throw JSONError(reason: "a token's entry has no member '\(name)'", offset: reader.offset)
+      }
+    }
+    let expires = try members.expires.map { text in
+      guard let time = Timestamp(rfc3339: text) else {
+        throw StoreError(.invalidValue, "'expires' is a time like 2027-01-01T00:00:00Z, not '\(text)'.")
+      }
+      return time.milliseconds
+    }
+    let digest = try Self.digest(members)
+    self.init(
+      id: members.id ?? String(TokenFile.hexadecimal(digest).prefix(8)), principal: members.principal,
+      spaces: members.spaces, groups: members.groups, expires: expires, plain: members.token, digest: digest)
+    try check()
+  }
+
+  private struct Members {
+    var id: String?
+    var token: String?
+    var sha256: String?
+    var principal = ""
+    var spaces: [String] = []
+    var groups: [String] = []
+    var expires: String?
+  }
+
+  private static func digest(_ members: Members) throws -> SHA256Digest {
+    switch (members.token, members.sha256) {
+    case (let token?, nil) where !token.isEmpty: return TokenFile.digest(of: token)
+    case (nil, let text?):
+      if let digest = TokenFile.digest(hexadecimal: text) { return digest }
+      throw StoreError(.invalidValue, "'sha256' is a SHA-256 digest: 64 lower-case hexadecimal digits.")
+    default:
+      throw StoreError(.invalidValue, "A token's entry has either 'sha256' or 'token', and neither empty.")
+    }
+  }
+
+  fileprivate func check() throws {
+    guard PrincipalName.isValid(principal) else {
+      throw StoreError(
+        .invalidValue,
+        "A token's entry needs 'principal', a name of 1 to 512 bytes that does not begin with 'group:'.")
+    }
+    guard groups.allSatisfy(PrincipalName.isValidGroup) else {
+      throw StoreError(.invalidValue, "A group of '\(principal)' has a name of 1 to 500 bytes.")
+    }
+    guard spaces.allSatisfy({ (1...128).contains($0.utf8.count) }) else {
+      throw StoreError(.invalidValue, "A space of '\(principal)' has a name of 1 to 128 bytes, or is *.")
+    }
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    func member(_ name: String, _ text: String) {
+      writer.key(name)
+      writer.value(text)
+    }
+    func member(_ name: String, _ texts: [String]) {
+      writer.key(name)
+      writer.beginArray()
+      for text in texts { writer.value(text) }
+      writer.endArray()
+    }
+    writer.beginObject()
+    member("id", id)
+    if let plain { member("token", plain) } else { member("sha256", TokenFile.hexadecimal(digest)) }
+    member("principal", principal)
+    member("spaces", spaces)
+    if !groups.isEmpty { member("groups", groups) }
+    if let expires { member("expires", Timestamp(milliseconds: expires).rfc3339) }
+    writer.endObject()
+  }
+}
+
+extension TokenFile {
+  fileprivate static func hexadecimal(_ digest: SHA256Digest) -> String {
+    digest.map { byte in
+      let text = String(byte, radix: 16)
+      return text.count == 1 ? "0" + text : text
+    }.joined()
+  }
+
+  /// The digest that is written so; nil for other text.
+  fileprivate static func digest(hexadecimal text: String) -> SHA256Digest? {
+    let digits = Array(text.utf8)
+    guard digits.count == 64 else { return nil }
+    let bytes = stride(from: 0, to: 64, by: 2).compactMap { index -> UInt8? in
+      guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+      return high << 4 | low
+    }
+    guard bytes.count == 32 else { return nil }
+    return bytes.withUnsafeBytes { $0.baseAddress.map { $0.loadUnaligned(as: SHA256Digest.self) } }
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x61...0x66: digit - 0x61 + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Logging
+import ServiceLifecycle
+
+/// Looks every second whether the files that say who may enter have changed, and has open streams look again when so.
+struct AccessWatch: Service {
+  let access: AccessControl?
+  let hub: HintHub
+  let logger: Logger
+  var interval = Duration.seconds(1)
+
+  func run() async throws {
+    try await cancelWhenGracefulShutdown {
+      do {
+        while true {
+          try await Task.sleep(for: interval)
+          await look()
+        }
+      } catch is CancellationError {
+        // The server stops; so does the watch.
+      }
+    }
+  }
+
+  func look() async {
+    do {
+      guard try await access?.reload() == true else { return }
+      logger.notice("who may enter was read again")
+      hub.beat()
+    } catch {
+      logger.error(
+        "who may enter can't be read again; what was read before stays in force",
+        metadata: ["error": "\(error)"])
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import BothySync
+import Logging
+import ServiceLifecycle
+
+/// Keeps the server's files from growing for ever: once an hour uploads that nobody finished or named go and each space is
+/// looked after, its blobs once a day.
+struct Upkeep: Service {
+  private let authority: Authority
+  private let configuration: ServerConfiguration
+
+  init(_ authority: Authority, _ configuration: ServerConfiguration) {
+    self.authority = authority
+    self.configuration = configuration
+  }
+
+  func run() async throws {
+    try await cancelWhenGracefulShutdown {
+      do {
+        var round = 0
+        while true {
+          await sweep()
+          await lookAfterSpaces(withBlobs: round % 24 == 0)
+          round += 1
+          try await Task.sleep(for: .seconds(3600))
+        }
+      } catch is CancellationError {
+        // The server stops; so does the upkeep.
+      }
+    }
+  }
+
+  private func sweep() async {
+    let age = Int64(configuration.limits.unusedBlobAge / .milliseconds(1))
+    do {
+      let removed = try await configuration.blobs?.sweep(before: configuration.now() - age) ?? 0
+      if removed > 0 { configuration.logger.info("unused blobs removed", metadata: ["count": "\(removed)"]) }
+    } catch {
+      configuration.logger.error("unused blobs could not be removed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func lookAfterSpaces(withBlobs: Bool) async {
+    guard let ledger = configuration.ledger.upkeep else { return }
+    do {
+      for space in try await ledger.spaces() {
+        try Task.checkCancellation()
+        let report = try await authority.upkeep(space: space, configuration.upkeep, collectsBlobs: withBlobs)
+        guard report.floor != nil || report.blobs > 0 else { continue }
+        configuration.logger.info(
+          "space looked after",
+          metadata: [
+            "space": "\(LogText.safe(space))", "blobs": "\(report.blobs)",
+            "floor": "\(report.floor.map(String.init) ?? "")",
+          ])
+      }
+    } catch is CancellationError {
+      // The server stops.
+    } catch {
+      configuration.logger.error("the spaces could not be looked after", metadata: ["error": "\(error)"])
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import BothySync
+import Tracing
+
+/// A ledger whose transactions are timed, counted and traced.
+struct MeasuredLedger: Ledger {
+  let base: any Ledger
+  let metrics: ServerMetrics
+  let tracer: any Tracer
+
+  var upkeep: (any LedgerUpkeep)? { base.upkeep }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result {
+    try await measured("write") { try await base.write(space: space, body) }
+  }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await measured("read") { try await base.read(space: space, body) }
+  }
+
+  private func measured<Result: Sendable>(
+    _ kind: String, _ body: @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let begin = ContinuousClock.now
+    do {
+      let result = try await tracer.withAnySpan("ledger \(kind)", ofKind: .client) { span in
+        span.attributes["db.operation.name"] = kind
+        return try await body()
+      }
+      metrics.transaction(kind, succeeded: true, duration: ContinuousClock.now - begin)
+      return result
+    } catch {
+      metrics.transaction(kind, succeeded: false, duration: ContinuousClock.now - begin)
+      throw error
+    }
+  }
+}

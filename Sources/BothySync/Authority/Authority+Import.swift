@@ -1,0 +1,101 @@
+import BothyStore
+
+/// What an import of records did.
+public struct LedgerImport: Sendable, Hashable {
+  public var inserted = 0
+  public var updated = 0
+  public var unchanged = 0
+
+  public init() {}
+}
+
+extension Authority {
+  /// Stores records just as they are, owner, sharing and time of change included, past the permissions: what an export
+  /// of a space brings back. Versions are given anew. Records that are there are replaced; no other record is touched.
+  ///
+  /// One transaction on the ledger; callers bring some hundred at a time.
+  public func restore(_ records: [ServerRecord], into space: String) async throws -> LedgerImport {
+    let last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    if let blobs, await blobs.hasUnnamed(in: space) {
+      var named: Set<String> = []
+      for record in last.values {
+        for value in try record.fields.members().values {
+          if let blob = Blob(value) { named.insert(blob.sha256) }
+        }
+      }
+      if !named.isEmpty { try await blobs.keep(named, in: space) }
+    }
+    let ordered = last.values.sorted { ($0.id.type, $0.id.id) < ($1.id.type, $1.id.id) }
+    let rules = rules
+    return try await ledger.write(space: space) { ledger in
+      var done = LedgerImport()
+      var changes: [(before: ServerRecord?, after: ServerRecord)] = []
+      var written: [LedgerRecord] = []
+      let known = try ledger.records(ordered.map(\.id))
+      for var record in ordered {
+        let before = known[record.id]?.record
+        record.version = before?.version ?? ""
+        if record == before {
+          done.unchanged += 1
+          continue
+        }
+        if before.map(\.isDeleted) ?? true { done.inserted += 1 } else { done.updated += 1 }
+        let position = ledger.head + Int64(written.count) + 1
+        record.version = String(position)
+        let leaves = before.flatMap { $0.container == record.container ? nil : $0.container }
+        written.append(LedgerRecord(position: position, record: record, leaves: leaves))
+        changes.append((before, record))
+      }
+      try ledger.put(written)
+      var sight = SightChange(rules, ledger)
+      try sight.follow(changes)
+      return done
+    }
+  }
+
+  /// The live records of a space, lists included, as the ledger keeps them: one consistent state, in the order of their
+  /// changes. `body` is called for each; memory stays small.
+  public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
+    try await ledger.read(space: space) { ledger in
+      var position: Int64 = 0
+      while case let page = try ledger.changes(after: position, in: .space, limit: 500), let last = page.last
+      {
+        for entry in page where !entry.record.isDeleted { try body(entry.record) }
+        position = last.position
+      }
+    }
+  }
+}
+
+/// What a look at everything in a space found.
+public struct SpaceCheck: Sendable, Hashable {
+  /// The digest of all live records, whoever may see them.
+  public var digest: ScopeDigest
+  /// The blobs that records name and that are not there, by name.
+  public var missingBlobs: [String]
+}
+
+extension Authority {
+  /// Reads every record of a space and looks for every blob they name. Throws where a record cannot be read.
+  public func verify(space: String) async throws -> SpaceCheck {
+    let (digest, named) = try await ledger.read(space: space) { ledger in
+      var sum = DigestSum(parts: 0)
+      var named: Set<String> = []
+      try ledger.forEachRecord(in: .space) { entry in
+        sum.add(entry.record.id, fields: entry.record.fields.bytes)
+        for value in try entry.record.fields.members().values {
+          if let blob = Blob(value) { named.insert(blob.sha256) }
+        }
+      }
+      return (sum.digest(of: .space, position: ledger.head), named)
+    }
+    var missing: [String] = []
+    if let blobs {
+      for name in named.sorted() {
+        if case .whole = try await blobs.holding(of: name, in: space) { continue }
+        missing.append(name)
+      }
+    }
+    return SpaceCheck(digest: digest, missingBlobs: missing)
+  }
+}

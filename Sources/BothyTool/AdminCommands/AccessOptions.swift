@@ -1,0 +1,101 @@
+import ArgumentParser
+import BothyServer
+import Foundation
+
+/// Who may enter a server, how often, and by which certificate: the options of `bothy serve` for it.
+struct AccessOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Who may enter which spaces: a file that `bothy admin token create` writes.", valueName: "file"),
+    completion: .file())
+  var tokens: String?
+  @Option(
+    help: ArgumentHelp(
+      "Take JSON Web Tokens signed by these keys: a JWKS file, or a PEM public key for ES256.",
+      valueName: "file"), completion: .file())
+  var jwtKeys: String?
+  @Option(
+    help: ArgumentHelp("Take HS256 tokens signed with this file's bytes, 32 at least.", valueName: "file"),
+    completion: .file())
+  var jwtSecret: String?
+  @Option(help: ArgumentHelp("What the claim iss has to be.", valueName: "text")) var jwtIssuer: String?
+  @Option(help: ArgumentHelp("What the claim aud has to hold.", valueName: "text")) var jwtAudience: String?
+  @Option(
+    help: ArgumentHelp("The claim that names the principal; dots lead into objects.", valueName: "claim"))
+  var jwtPrincipal = "sub"
+  @Option(help: ArgumentHelp("The claim with the principal's groups.", valueName: "claim"))
+  var jwtGroups = "groups"
+  @Option(help: ArgumentHelp("The claim with the spaces that are open.", valueName: "claim"))
+  var jwtSpaces = "spaces"
+  @Option(
+    help: ArgumentHelp("How far the issuer's clock may be off, at most 5m.", valueName: "time"))
+  var jwtLeeway = "30s"
+  @Option(
+    help: ArgumentHelp("The certificate chain to speak TLS with, PEM; needs --tls-key.", valueName: "file"),
+    completion: .file())
+  var tlsCertificate: String?
+  @Option(
+    help: ArgumentHelp("The certificate's private key, PEM, without a password.", valueName: "file"),
+    completion: .file())
+  var tlsKey: String?
+  @Option(help: ArgumentHelp("The requests a second of one principal in the long run.", valueName: "n"))
+  var principalRate: Double?
+  @Option(help: ArgumentHelp("The requests of one principal at once after a pause.", valueName: "n"))
+  var principalBurst = 100
+  @Option(
+    help: ArgumentHelp("The requests a second to one space, by everybody together.", valueName: "n"))
+  var spaceRate: Double?
+  @Option(help: ArgumentHelp("The requests to one space at once after a pause.", valueName: "n"))
+  var spaceBurst = 1000
+
+  func validate() throws {
+    guard (tlsCertificate == nil) == (tlsKey == nil) else {
+      throw ValidationError("--tls-certificate and --tls-key go together.")
+    }
+    guard leeway != nil else { throw ValidationError("--jwt-leeway is a time up to 5m, such as 30s.") }
+    for rate in [principalRate, spaceRate] where rate.map({ $0 <= 0 || !$0.isFinite }) ?? false {
+      throw ValidationError("A rate is a number above 0; leave the option out for no limit.")
+    }
+    guard principalBurst > 0, spaceBurst > 0 else { throw ValidationError("A burst is above 0.") }
+  }
+
+  private var leeway: Duration? {
+    guard let milliseconds = ToolClock.offset("+" + jwtLeeway), (0...300_000).contains(milliseconds) else {
+      return nil
+    }
+    return .milliseconds(milliseconds)
+  }
+
+  /// Whether anybody is asked who they are.
+  var asks: Bool { tokens != nil || jwtKeys != nil || jwtSecret != nil }
+
+  /// Nil when everybody may enter. Says so when tokens stand in clear in the file.
+  func control() async throws -> AccessControl? {
+    guard asks else { return nil }
+    let rules = JWTRules(
+      issuer: jwtIssuer, audience: jwtAudience, principalClaim: jwtPrincipal, groupsClaim: jwtGroups,
+      spacesClaim: jwtSpaces, leeway: leeway ?? .seconds(30))
+    let access = try await AccessControl(
+      reading: AccessFiles(
+        tokens: tokens, jwtKeys: jwtKeys, jwtSecret: jwtSecret, rules: rules,
+        read: { try Standard.read($0) }))
+    if access.plainTokens > 0, let tokens {
+      Standard.note(
+        "\(access.plainTokens) of the tokens in \(tokens) stand there in clear, so whoever reads the file can "
+          + "enter. `bothy admin token hash \(tokens)` replaces them by their digests.")
+    }
+    return access
+  }
+
+  var tls: TLSFiles? {
+    guard let tlsCertificate, let tlsKey else { return nil }
+    return TLSFiles(certificate: tlsCertificate, key: tlsKey)
+  }
+
+  func set(_ limits: inout ServerConfiguration.Limits) {
+    limits.requestsPerSecond = principalRate
+    limits.requestBurst = principalBurst
+    limits.spaceRequestsPerSecond = spaceRate
+    limits.spaceRequestBurst = spaceBurst
+  }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// `bothy admin`: what whoever runs a server does beside running it.
+struct AdminCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "admin",
+    abstract: "Looks after a server: tokens, spaces, backups, and what to do after a restore.",
+    discussion: """
+      Works on the server's files, also while it runs.
+
+      Who may enter:         bothy admin token create tokens.json --principal ada --space home
+      What is there:         bothy admin spaces --database server.sqlite
+      Whose it is:           bothy admin principals --database server.sqlite home
+      A backup:              bothy admin backup --database server.sqlite monday.sqlite
+      Is it whole, is it
+      the same elsewhere:    bothy admin verify --database monday.sqlite
+      After a restore:       bothy admin epoch bump --database server.sqlite --all
+      One space as text:     bothy admin export --database server.sqlite home > home.jsonl
+      """,
+    subcommands: [
+      TokenCommand.self, SpacesCommand.self, RemoveSpaceCommand.self, PrincipalsCommand.self,
+      StatsCommand.self, ExportSpaceCommand.self, ImportSpaceCommand.self, EpochCommand.self,
+      VerifyCommand.self, CompactCommand.self, BackupCommand.self,
+    ])
+}

@@ -1,0 +1,210 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+import Foundation
+
+/// `bothy admin epoch`: telling devices that the server's history is another one.
+struct EpochCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "epoch", abstract: "Begins a new history after a restore.",
+    discussion: "Example:  bothy admin epoch bump --database server.sqlite --all",
+    subcommands: [BumpEpochCommand.self])
+}
+
+struct BumpEpochCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bump", abstract: "Says that spaces were restored: every device compares and rebases.",
+    discussion: """
+      Do it after each restore, before the server starts. Devices then take the restored
+      state for what it is, keep what they have not sent yet, and send it. Without it a
+      device that knew more than the backup may go on from changes that no longer exist.
+
+      Example:  bothy admin epoch bump --database server.sqlite --all
+                bothy admin epoch bump --database server.sqlite home club
+      """)
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "The spaces.") var spaces: [String] = []
+  @Flag(help: "All spaces.") var all = false
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard spaces.isEmpty == all else { throw ValidationError("Name spaces, or give --all.") }
+  }
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      var found: [SpaceStatistics] = []
+      for space in try await session.spaces(spaces) {
+        try await session.ledger.startEpoch(space: space)
+        found.append(try await session.ledger.statistics(of: space))
+      }
+      try output.print {
+        "Begun a new history in \(found.count) spaces; devices compare and rebase at their next sync."
+      } json: { writer in
+        writer.list("spaces", found) { writer, space in
+          writer.member("space", space.space)
+          writer.member("epoch", space.epoch)
+          writer.member("head", space.head)
+        }
+      }
+    }
+  }
+}
+
+/// `bothy admin verify`: whether what is kept is whole, and what it is.
+struct VerifyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Reads everything, checks it, and prints a digest of each space.",
+    discussion: """
+      Every record has to be readable, and every blob that a record names has to be there.
+      Equal digests mean equal records: compare a backup with its server, or with what
+      `bothy digest --remote` prints for a principal that may see everything.
+
+      Example:  bothy admin verify --database monday.sqlite
+                bothy admin verify --database server.sqlite home --expect 5b0c5d1ff6b1e1a2
+      """)
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "Only these spaces.") var spaces: [String] = []
+  @Option(help: ArgumentHelp("The digest that the one space has to have.", valueName: "digest"))
+  var expect: String?
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard expect == nil || spaces.count == 1 else { throw ValidationError("--expect goes with one space.") }
+  }
+
+  private struct Found {
+    var space: String
+    var digest: ScopeDigest
+    var missing: [String]
+  }
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      var found: [Found] = []
+      for space in try await session.spaces(spaces) {
+        let check = try await session.authority.verify(space: space)
+        found.append(Found(space: space, digest: check.digest, missing: check.missingBlobs))
+      }
+      let missing = found.reduce(0) { $0 + $1.missing.count }
+      let differs = expect.map { $0 != found.first?.digest.digest } ?? false
+      try output.print {
+        var table = TextTable(["space", "records", "digest", "position", "blobs missing"])
+        for entry in found {
+          table.add([
+            entry.space, "\(entry.digest.count)", entry.digest.digest, "\(entry.digest.position ?? 0)",
+            "\(entry.missing.count)",
+          ])
+        }
+        return table.text(empty: "No spaces.")
+      } json: { writer in
+        writer.member("healthy", missing == 0 && !differs)
+        writer.list("spaces", found) { writer, entry in
+          writer.member("space", entry.space)
+          writer.member("count", entry.digest.count)
+          writer.member("digest", entry.digest.digest)
+          writer.member("position", entry.digest.position)
+          writer.member("missingBlobs", .array(entry.missing.map { .string($0) }))
+        }
+      }
+      if differs { throw ToolError("\(spaces[0]) has another digest than \(expect ?? "").") }
+      if missing > 0 {
+        throw ToolError(
+          "\(missing) blobs that records name are not there. Bring the folder \(served.database)-blobs back.")
+      }
+    }
+  }
+}
+
+/// `bothy admin compact`: what the server does by itself once an hour, now.
+struct CompactCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compact", abstract: "Forgets tombstones and removes blobs that nobody needs, by their age.",
+    discussion: """
+      A server does this by itself once an hour. A device that was away for longer than
+      tombstones are kept starts over at its next sync and keeps its unsynced edits.
+
+      Example:  bothy admin compact --database server.sqlite --tombstones 30d
+      """)
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "Only these spaces.") var spaces: [String] = []
+  @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var tombstones = "90d"
+  @Option(help: ArgumentHelp("How long, where every device in use has them.", valueName: "time"))
+  var acknowledged = "7d"
+  @Option(help: ArgumentHelp("How long blobs are kept that no record names; at least 2d.", valueName: "time"))
+  var blobs = "7d"
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    for text in [tombstones, acknowledged, blobs] where ToolClock.offset("+" + text) == nil {
+      throw ValidationError("'\(text)' is no time such as 90d or 12h.")
+    }
+  }
+
+  func run() async throws {
+    func time(_ text: String) -> Int64 { ToolClock.offset("+" + text) ?? 0 }
+    let terms = UpkeepTerms(
+      tombstoneAge: time(tombstones), acknowledgedAge: time(acknowledged), blobGrace: time(blobs))
+    try await AdminSession.with(served) { session in
+      var found: [(space: String, report: UpkeepReport)] = []
+      for space in try await session.spaces(spaces) {
+        found.append((space, try await session.authority.upkeep(space: space, terms)))
+      }
+      try output.print {
+        var table = TextTable(["space", "floor", "blobs removed"])
+        for (space, report) in found {
+          table.add([space, report.floor.map(String.init) ?? "as it was", "\(report.blobs)"])
+        }
+        return table.text(empty: "No spaces.")
+      } json: { writer in
+        writer.list("spaces", found) { writer, entry in
+          writer.member("space", entry.space)
+          writer.member("floor", entry.report.floor)
+          writer.member("blobs", entry.report.blobs)
+        }
+      }
+    }
+  }
+}
+
+/// `bothy admin backup`: a copy of the database of one moment.
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Copies the database as it is at one moment, while the server goes on.",
+    discussion: """
+      Then copy the folder PATH-blobs: blobs are never changed, only added and, long after
+      their records, removed. To restore: stop the server, put the copy in the database's
+      place (with no -wal and -shm beside it), and run `bothy admin epoch bump --all`.
+
+      Example:  bothy admin backup --database server.sqlite monday.sqlite
+      """)
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "The new file.", completion: .file()) var file: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      guard let backup = session.backup else {
+        throw ToolError("This database is backed up with its own tools, such as pg_dump.")
+      }
+      guard try PrivateFile.create(at: file) else {
+        throw ToolError("\(file) is there already. Give the name of a new file.")
+      }
+      do { try await backup(file) } catch {
+        PrivateFile.remove(file)
+        throw error
+      }
+      let spaces = try await session.ledger.spaces().count
+      try output.print {
+        "Copied \(spaces) spaces to \(file)."
+      } json: { writer in
+        writer.member("file", file)
+        writer.member("spaces", spaces)
+      }
+    }
+  }
+}

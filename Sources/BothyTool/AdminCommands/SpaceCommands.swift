@@ -1,0 +1,166 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy admin spaces`: what there is, space by space.
+struct SpacesCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "spaces", abstract: "Lists the spaces with what they hold.",
+    discussion: "Example:  bothy admin spaces --database server.sqlite")
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "Only these spaces.") var spaces: [String] = []
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      var found: [(space: SpaceStatistics, blobs: [String: Int64])] = []
+      for space in try await session.spaces(spaces) {
+        found.append(
+          (try await session.ledger.statistics(of: space), try await session.blobs.kept(in: space)))
+      }
+      try output.print {
+        var table = TextTable(
+          ["space", "records", "tombstones", "containers", "bytes", "blobs", "blob bytes", "devices", "head"])
+        for (space, blobs) in found {
+          table.add([
+            space.space, "\(space.records)", "\(space.tombstones)", "\(space.containers)", "\(space.bytes)",
+            "\(blobs.count)", "\(blobs.values.reduce(0, +))", "\(space.devices)", "\(space.head)",
+          ])
+        }
+        return table.text(empty: "No spaces.")
+      } json: { writer in
+        writer.list("spaces", found) { $0.members($1.space, $1.blobs) }
+      }
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(_ space: SpaceStatistics, _ blobs: [String: Int64]) {
+    member("space", space.space)
+    member("epoch", space.epoch)
+    member("head", space.head)
+    member("floor", space.floor)
+    member("records", space.records)
+    member("tombstones", space.tombstones)
+    member("containers", space.containers)
+    member("bytes", space.bytes)
+    member("outcomes", space.outcomes)
+    member("devices", space.devices)
+    member("blobs", blobs.count)
+    member("blobBytes", blobs.values.reduce(0, +))
+  }
+}
+
+/// `bothy admin stats`: all spaces together.
+struct StatsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stats", abstract: "Counts what all spaces hold together.",
+    discussion: "Example:  bothy admin stats --database server.sqlite")
+
+  @OptionGroup var served: ServedOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      var total = SpaceStatistics(space: "", epoch: "", head: 0, floor: 0)
+      let spaces = try await session.ledger.spaces()
+      var (blobs, blobBytes) = (0, Int64(0))
+      for name in spaces {
+        let space = try await session.ledger.statistics(of: name)
+        total.records += space.records
+        total.tombstones += space.tombstones
+        total.bytes += space.bytes
+        total.outcomes += space.outcomes
+        total.devices += space.devices
+        let kept = try await session.blobs.kept(in: name)
+        blobs += kept.count
+        blobBytes += kept.values.reduce(0, +)
+      }
+      let rows: [(name: String, shown: String, value: Int64)] = [
+        ("spaces", "spaces", Int64(spaces.count)), ("records", "records", Int64(total.records)),
+        ("tombstones", "tombstones", Int64(total.tombstones)), ("bytes", "bytes of records", total.bytes),
+        ("blobs", "blobs", Int64(blobs)), ("blobBytes", "bytes of blobs", blobBytes),
+        ("devices", "devices", Int64(total.devices)),
+        ("outcomes", "remembered operations", Int64(total.outcomes)),
+      ]
+      try output.print {
+        var table = TextTable(["", "number"])
+        for row in rows { table.add([row.shown, "\(row.value)"]) }
+        return table.text(empty: "")
+      } json: { writer in
+        for row in rows { writer.member(row.name, row.value) }
+      }
+    }
+  }
+}
+
+/// `bothy admin remove-space`: a space and all that belongs to it, for good.
+struct RemoveSpaceCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove-space", abstract: "Removes a space with its records, lists and blobs, for good.",
+    discussion: """
+      Devices that still follow it start over with nothing, and send what they had not
+      sent yet. Take their tokens back first.
+
+      Example:  bothy admin remove-space --database server.sqlite home --confirm home
+      """)
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "The space.") var space: String
+  @Option(help: ArgumentHelp("The space's name again.", valueName: "name")) var confirm: String
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard confirm == space else { throw ValidationError("--confirm has to be the space's name: \(space)") }
+  }
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      _ = try await session.spaces([space])
+      let held = try await session.ledger.statistics(of: space)
+      try await session.ledger.remove(space: space)
+      try await session.blobs.remove(space: space)
+      try output.print {
+        "Removed \(space) with \(held.records) records."
+      } json: { writer in
+        writer.member("removed", space)
+        writer.member("records", held.records)
+      }
+    }
+  }
+}
+
+/// `bothy admin principals`: who has something in a space.
+struct PrincipalsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "principals", abstract: "Lists who owns records of a space or is in its lists.",
+    discussion: """
+      Who may enter is in the tokens file, or in what issues JSON Web Tokens.
+
+      Example:  bothy admin principals --database server.sqlite home
+      """)
+
+  @OptionGroup var served: ServedOptions
+  @Argument(help: "The space.") var space: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await AdminSession.with(served) { session in
+      _ = try await session.spaces([space])
+      let found = try await session.ledger.principals(of: space)
+      try output.print {
+        var table = TextTable(["principal", "records", "lists"])
+        for entry in found { table.add([entry.principal, "\(entry.records)", "\(entry.lists)"]) }
+        return table.text(empty: "Nobody.")
+      } json: { writer in
+        writer.list("principals", found) { writer, entry in
+          writer.member("principal", entry.principal)
+          writer.member("records", entry.records)
+          writer.member("lists", entry.lists)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import ArgumentParser
+import BothyServer
+import BothyStore
+import Foundation
+
+/// `bothy admin token`: the tokens file, which a running server reads again within a second of a change.
+struct TokenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token",
+    abstract: "Makes, shows and takes back tokens.",
+    discussion: """
+      The file holds SHA-256 digests; a token itself is printed once, when it is made. A
+      server that was started with the file takes a new token, and closes the streams of
+      one that was taken back, within a second.
+
+      Example:  bothy admin token create tokens.json --principal ada --space home
+                bothy admin token list tokens.json
+                bothy admin token revoke tokens.json 5f1c2a90
+      """,
+    subcommands: [
+      CreateTokenCommand.self, ListTokensCommand.self, RevokeTokenCommand.self, HashTokensCommand.self,
+    ]
+  )
+}
+
+struct CreateTokenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create", abstract: "Makes a token and prints it, this once.",
+    discussion: """
+      The file is made when it is not there, for its owner's eyes alone. Records are
+      shared with a group by the name group:NAME.
+
+      Example:  bothy admin token create tokens.json --principal ada --space home --expires 90d
+                bothy admin token create tokens.json --principal backup --space '*'
+                bothy admin token create tokens.json --principal bob --space club --group staff
+      """)
+
+  @Argument(help: "The tokens file.", completion: .file()) var file: String
+  @Option(help: ArgumentHelp("For whom.", valueName: "name")) var principal: String
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp("A space that it opens; may be repeated; * is all.", valueName: "name"))
+  var space: [String] = []
+  @Option(
+    parsing: .singleValue, help: ArgumentHelp("A group of the principal; may be repeated.", valueName: "name")
+  )
+  var group: [String] = []
+  @Option(help: ArgumentHelp("How long it holds, such as 90d; for ever unless told.", valueName: "time"))
+  var expires: String?
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard !space.isEmpty else { throw ValidationError("Give --space at least once; '*' opens all.") }
+    if let expires, ToolClock.offset("+" + expires) == nil {
+      throw ValidationError("--expires is a time such as 90d or 12h.")
+    }
+  }
+
+  func run() async throws {
+    let now = try ToolClock().now()
+    let end = expires.flatMap { ToolClock.offset("+" + $0) }.map { now + $0 }
+    let made = try TokenStore(file).edit {
+      try $0.create(principal: principal, spaces: space, groups: group, expires: end)
+    }
+    try output.print {
+      Standard.note("Token \(made.id) of \(principal); it is shown this once:")
+      return made.token
+    } json: { writer in
+      writer.member("id", made.id)
+      writer.member("token", made.token)
+      writer.member("principal", principal)
+      writer.member("expires", end)
+    }
+  }
+}
+
+struct ListTokensCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Shows whose tokens there are, and never the tokens.",
+    discussion: "Example:  bothy admin token list tokens.json")
+
+  @Argument(help: "The tokens file.", completion: .file()) var file: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let entries = try TokenStore(file).read().entries
+    let now = try ToolClock().now()
+    try output.print {
+      var table = TextTable(["id", "principal", "spaces", "groups", "ends", ""])
+      for entry in entries {
+        let end = entry.expires.map { Timestamp(milliseconds: $0).rfc3339 + ($0 <= now ? " (over)" : "") }
+        table.add([
+          entry.id, entry.principal, entry.spaces.joined(separator: ", "),
+          entry.groups.joined(separator: ", "), end ?? "", entry.isPlain ? "in clear" : "",
+        ])
+      }
+      return table.text(empty: "No tokens.")
+    } json: { writer in
+      writer.list("tokens", entries) { writer, entry in
+        writer.member("id", entry.id)
+        writer.member("principal", entry.principal)
+        writer.member("spaces", .array(entry.spaces.map { .string($0) }))
+        writer.member("groups", .array(entry.groups.map { .string($0) }))
+        writer.member("expires", entry.expires)
+        writer.member("clear", entry.isPlain)
+      }
+    }
+  }
+}
+
+struct RevokeTokenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "revoke", abstract: "Takes a token back.",
+    discussion: "Example:  bothy admin token revoke tokens.json 5f1c2a90")
+
+  @Argument(help: "The tokens file.", completion: .file()) var file: String
+  @Argument(help: "The token's id, as list shows it.") var id: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    guard try TokenStore(file).edit({ $0.revoke(id: id) }) else {
+      throw ToolError("\(file) has no token '\(id)'. `bothy admin token list \(file)` shows what there is.")
+    }
+    try output.print {
+      "Took back token \(id)."
+    } json: {
+      $0.member("revoked", id)
+    }
+  }
+}
+
+struct HashTokensCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "hash", abstract: "Replaces tokens that stand in clear in the file by their digests.",
+    discussion: """
+      The tokens go on opening what they opened; from then on they are known to those
+      alone who have them.
+
+      Example:  bothy admin token hash tokens.json
+      """)
+
+  @Argument(help: "The tokens file.", completion: .file()) var file: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let count = try TokenStore(file).edit { $0.hashPlainTokens() }
+    try output.print {
+      "Replaced \(count) tokens by their digests."
+    } json: {
+      $0.member("hashed", count)
+    }
+  }
+}
+
+/// The tokens file on disk: replaced as a whole by renaming, by one writer at a time, for its owner's eyes alone.
+struct TokenStore {
+  let path: String
+
+  init(_ path: String) { self.path = path }
+
+  func read() throws -> TokenFile {
+    do { return try TokenFile(json: Standard.read(path)) } catch let error as JSONError {
+      throw ToolError("The tokens file \(path) can't be used: \(error).")
+    }
+  }
+
+  func edit<Result>(_ body: (inout TokenFile) throws -> Result) throws -> Result {
+    let lock = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard lock >= 0 else { throw ToolError("\(path) can't be written. Check the rights of its folder.") }
+    defer { close(lock) }
+    guard flock(lock, LOCK_EX) == 0 else { throw ToolError("\(path) can't be locked. Try again.") }
+    var file = FileManager.default.fileExists(atPath: path) ? try read() : TokenFile()
+    let result = try body(&file)
+    let new = path + ".new"
+    try? FileManager.default.removeItem(atPath: new)  // what an interrupted edit left
+    _ = try PrivateFile.create(at: new)
+    do {
+      let handle = try FileHandle(forWritingTo: URL(filePath: new))
+      try handle.write(contentsOf: Data(file.json))
+      try handle.synchronize()
+      try handle.close()
+    } catch { throw ToolError("\(path) can't be written. Free some space, or check its folder.") }
+    guard rename(new, path) == 0 else { throw ToolError("\(path) can't be replaced. Check its folder.") }
+    return result
+  }
+}

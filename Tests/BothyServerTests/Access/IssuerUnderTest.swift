@@ -1,0 +1,74 @@
+import BothyServer
+import Foundation
+import JWTKit
+
+/// Somebody who gives out JSON Web Tokens: a key pair, a secret, and claims as a test wants them.
+struct IssuerUnderTest: Sendable {
+  struct Claims: JWTPayload {
+    var sub: String? = "ann"
+    var exp: Double? = 100
+    var nbf: Double?
+    var iss: String?
+    var aud: [String]?
+    var groups: [String]?
+    var spaces: [String]? = ["hut"]
+    var realm: [String: [String]]?
+
+    func verify(using algorithm: some JWTAlgorithm) throws {}
+  }
+
+  let key = ES256PrivateKey()
+  let secret = Array("a shared secret of more than 32 bytes".utf8)
+
+  /// Signed with the pair's private key.
+  func es256(_ claims: Claims = Claims(), kid: String? = "pair") async throws -> String {
+    try await JWTKeyCollection().add(ecdsa: key).sign(claims, header: header(kid))
+  }
+
+  func hs256(_ claims: Claims = Claims(), kid: String? = nil, secret: [UInt8]? = nil) async throws -> String {
+    try await JWTKeyCollection().add(hmac: HMACKey(from: secret ?? self.secret), digestAlgorithm: .sha256)
+      .sign(claims, header: header(kid))
+  }
+
+  func hs512(_ claims: Claims = Claims()) async throws -> String {
+    try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha512).sign(claims)
+  }
+
+  /// A token that says of itself that it is not signed.
+  func unsigned(_ algorithm: String = "none") async throws -> String {
+    let payload = try await es256().split(separator: ".")[1]
+    return "\(Self.encoded(#"{"alg":"\#(algorithm)","typ":"JWT"}"#)).\(payload)."
+  }
+
+  private func header(_ kid: String?) -> JWTHeader {
+    var header = JWTHeader()
+    header.kid = kid
+    return header
+  }
+
+  static func encoded(_ text: String) -> String {
+    Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+      "=", with: "")
+  }
+
+  /// The key set: the pair's public key, and one of a kind that the server passes over.
+  var keySet: String {
+    let point = key.publicKey.parameters
+    func url(_ text: String?) -> String {
+      (text ?? "").replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+    return """
+      {"keys":[{"kty":"EC","crv":"P-256","alg":"ES256","use":"sig","kid":"pair","x":"\(url(point?.x))","y":"\(url(point?.y))"},
+      {"kty":"RSA","kid":"old","n":"AQAB","e":"AQAB"}]}
+      """
+  }
+
+  func access(
+    _ rules: JWTRules = JWTRules(), withSecret: Bool = true, tokens: TokenTable? = nil
+  ) async throws -> AccessControl {
+    var keys = JWTKeys()
+    try await keys.addKeys(Array(keySet.utf8))
+    if withSecret { try await keys.addSecret(secret) }
+    return AccessControl(jwt: keys, rules: rules, tokens: tokens)
+  }
+}

@@ -1,0 +1,70 @@
+import BothyServer
+import BothyStore
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Testing
+
+@Suite("TLS")
+struct TLSTests {
+  /// A key that opens nothing, with its own certificate for localhost.
+  private static let key = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWirRcn/w3Czmw4D8
+    Bpyz/fuOm3cmw5N+HDMnRXCMKIehRANCAAR0oZd/BsaIG5gJ+izKBzHlU4ytQXA5
+    5R1k2x9parOA5BwYm/SM9gJsJIO9XlIQVtkLpPkztCAF0evK/P/LpLnf
+    -----END PRIVATE KEY-----
+    """
+  private static let certificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBmzCCAUGgAwIBAgIUBhjJdomLxN1XvulcR/Inl3HYrgMwCgYIKoZIzj0EAwIw
+    FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTE1NDAzMVoYDzIxMjYxMDI4
+    MTU0MDMxWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+    PQMBBwNCAAR0oZd/BsaIG5gJ+izKBzHlU4ytQXA55R1k2x9parOA5BwYm/SM9gJs
+    JIO9XlIQVtkLpPkztCAF0evK/P/LpLnfo28wbTAdBgNVHQ4EFgQU6NtLAcwt+9wP
+    B5fvGlkOBceQCOYwHwYDVR0jBBgwFoAU6NtLAcwt+9wPB5fvGlkOBceQCOYwDwYD
+    VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+    zj0EAwIDSAAwRQIhAIby2axceJ8zr4yIJRfQG/6LP0z0VGVTwAeSMXmhvKjeAiBf
+    7BtvfQdbIFDK+NyWaBYgmEVvvVKER5QP1/nds2QfCQ==
+    -----END CERTIFICATE-----
+    """
+
+  @Test("with a certificate and key the server speaks TLS, and tells browsers to come no other way")
+  func secure() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("key.pem", Self.key)
+    try folder.write("certificate.pem", Self.certificate)
+    var server = try ServerUnderTest(tokens: #"[{"token":"a","principal":"ann","spaces":["*"]}]"#)
+    server.configuration.port = 0
+    server.configuration.tls = TLSFiles(
+      certificate: folder.path + "/certificate.pem", key: folder.path + "/key.pem")
+    let strict = try #require(HTTPField.Name("Strict-Transport-Security"))
+    try await BothyServer(server.configuration).application().test(.ahc(.https)) { client in
+      let call = Caller(client: client)
+      let reply = try await call(.get, "/healthz")
+      #expect(reply.status == 200)
+      #expect(reply.headers[strict] == "max-age=31536000")
+      #expect(try await call(.get, "/v1/spaces/hut/changes").status == 401)
+      #expect(try await call.with(token: "a")(.get, "/v1/spaces/hut/changes").status == 200)
+    }
+    try await ServerUnderTest().run { call in
+      #expect(try await call(.get, "/healthz").headers[strict] == nil)
+    }
+  }
+
+  @Test("a certificate or key that can't be used stops the server before it listens, and is named")
+  func unusable() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("key.pem", Self.key)
+    try folder.write("certificate.pem", Self.certificate)
+    for (certificate, key) in [
+      ("key.pem", "key.pem"), ("certificate.pem", "none.pem"), ("none.pem", "key.pem"),
+    ] {
+      var server = try ServerUnderTest()
+      server.configuration.tls = TLSFiles(
+        certificate: "\(folder.path)/\(certificate)", key: "\(folder.path)/\(key)")
+      let error = #expect(throws: StoreError.self) { _ = try BothyServer(server.configuration).application() }
+      #expect(error?.message.contains(certificate == "certificate.pem" ? key : certificate) == true)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import BothyServer
+import BothyStore
+import BothySync
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("The tokens file")
+struct TokenFileTests {
+  @Test("a token is made of 256 random bits, and the file has its digest alone")
+  func create() async throws {
+    var file = TokenFile()
+    let made = try file.create(principal: "ada", spaces: ["hut"], groups: ["staff"], expires: 2_000)
+    let other = try file.create(principal: "ada", spaces: ["*"])
+    #expect(made.token != other.token && made.id != other.id)
+    #expect(made.token.count == 6 + 43)
+    let text = String(decoding: file.json, as: UTF8.self)
+    #expect(!text.contains(made.token) && !text.contains(made.token.dropFirst(6)))
+    let read = try TokenFile(json: file.json)
+    #expect(read.json == file.json)
+    #expect(read.entries.map(\.id) == [made.id, other.id])
+    #expect(read.entries[0].expires == 2_000 && read.entries[0].groups == ["staff"])
+    #expect(!read.entries.contains { $0.isPlain })
+    try await ServerUnderTest(tokens: text).run { call in
+      #expect(try await call.with(token: made.token)(.get, "/v1/spaces/hut/changes").status == 200)
+      #expect(try await call.with(token: made.token)(.get, "/v1/spaces/other/changes").status == 403)
+      #expect(try await call.with(token: other.token)(.get, "/v1/spaces/other/changes").status == 200)
+    }
+  }
+
+  @Test("the digest of a token opens nothing, and a token that was taken back neither")
+  func revoke() async throws {
+    var file = TokenFile()
+    let made = try file.create(principal: "ada", spaces: ["hut"])
+    let digest = try JSONValue(parsing: file.json).arrayValue?.first?["sha256"]?.stringValue ?? ""
+    #expect(digest.count == 64)
+    let kept = String(decoding: file.json, as: UTF8.self)
+    try await ServerUnderTest(tokens: kept).run { call in
+      #expect(try await call.with(token: digest)(.get, "/v1/spaces/hut/changes").status == 401)
+    }
+    let isKnown = file.revoke(id: made.id)
+    #expect(isKnown && file.entries.isEmpty)
+    let isStillKnown = file.revoke(id: made.id)
+    #expect(!isStillKnown)
+    try await ServerUnderTest(tokens: String(decoding: file.json, as: UTF8.self)).run { call in
+      #expect(try await call.with(token: made.token)(.get, "/v1/spaces/hut/changes").status == 401)
+    }
+  }
+
+  @Test("tokens in clear are read, counted, and replaced by their digests")
+  func plain() async throws {
+    let text = #"[{"token":"in clear","principal":"ada","spaces":["hut"]}]"#
+    #expect(try TokenTable(json: text).plainTokens == 1)
+    var file = try TokenFile(json: text)
+    let replaced = file.hashPlainTokens()
+    #expect(replaced == 1)
+    let hashed = String(decoding: file.json, as: UTF8.self)
+    #expect(!hashed.contains("in clear"))
+    #expect(try TokenTable(json: hashed).plainTokens == 0)
+    try await ServerUnderTest(tokens: hashed).run { call in
+      #expect(try await call.with(token: "in clear")(.get, "/v1/spaces/hut/changes").status == 200)
+    }
+  }
+
+  @Test("an entry ends at its time")
+  func end() async throws {
+    let text = #"[{"token":"t","principal":"ada","spaces":["hut"],"expires":"1970-01-01T00:00:02Z"}]"#
+    let clock = ClockUnderTest()
+    var server = try ServerUnderTest(tokens: text)
+    server.configuration.now = { clock.now }
+    try await server.run { call in
+      let ada = call.with(token: "t")
+      clock.now = 1_999
+      #expect(try await ada(.get, "/v1/spaces/hut/changes").status == 200)
+      clock.now = 2_000
+      #expect(try await ada(.get, "/v1/spaces/hut/changes").status == 401)
+    }
+  }
+
+  @Test(
+    "an entry that can't be is refused",
+    arguments: [
+      #"{"principal":"p","spaces":[]}"#, #"{"sha256":"00","principal":"p"}"#,
+      #"{"token":"t","sha256":"00","principal":"p"}"#, #"{"token":"t","principal":"group:staff"}"#,
+      #"{"token":"t","principal":"p","expires":"soon"}"#, #"{"token":"t","principal":"p","groups":[""]}"#,
+      #"{"token":"t","principal":"p","spaces":[""]}"#,
+    ])
+  func refused(entry: String) {
+    #expect(throws: (any Error).self) { try TokenTable(json: "[\(entry)]") }
+  }
+}
+
+@Suite("What was read again while the server runs")
+struct AccessReloadTests {
+  private static func read(_ path: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: path)))
+  }
+
+  private static func tokens(_ names: [String]) -> String {
+    "[" + names.map { #"{"token":"\#($0)","principal":"\#($0)","spaces":["hut"]}"# }.joined(separator: ",")
+      + "]"
+  }
+
+  @Test("tokens and keys are read again when their files change; a slip leaves everything as it was")
+  func reload() async throws {
+    let folder = try TileFolderUnderTest()
+    let (first, second) = (IssuerUnderTest(), IssuerUnderTest())
+    try folder.write("tokens.json", Self.tokens(["ann"]))
+    try folder.write("keys.json", first.keySet)
+    let access = try await AccessControl(
+      reading: AccessFiles(
+        tokens: folder.path + "/tokens.json", jwtKeys: folder.path + "/keys.json", read: Self.read))
+    let (old, new) = (try await first.es256(), try await second.es256())
+    var server = try ServerUnderTest()
+    server.configuration.access = access
+    try await BothyServer(server.configuration).application().test(.router) { client in
+      func statuses() async throws -> [Int] {
+        var found: [Int] = []
+        for token in ["ann", "bob", old, new] {
+          found.append(
+            try await Caller(client: client, token: token)(.get, "/v1/spaces/hut/changes").status)
+        }
+        return found
+      }
+      #expect(try await statuses() == [200, 401, 200, 401])
+      try folder.write("tokens.json", Self.tokens(["bobby", "bob"]))
+      try await access.reload()
+      #expect(try await statuses() == [401, 200, 200, 401])
+      try folder.write("keys.json", second.keySet)
+      try await access.reload()
+      #expect(try await statuses() == [401, 200, 401, 200])
+      try folder.write("tokens.json", "[{")
+      // The server's own look may have been first; it says so once.
+      _ = try? await access.reload()
+      #expect(try await access.reload() == false)
+      #expect(try await statuses() == [401, 200, 401, 200])
+    }
+  }
+
+  @Test("a stream of events ends when its token is taken back, and tells nothing more")
+  func revokedStream() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("tokens.json", Self.tokens(["ann", "bob"]))
+    var server = try ServerUnderTest()
+    server.configuration.access = try await AccessControl(
+      reading: AccessFiles(tokens: folder.path + "/tokens.json", read: Self.read))
+    let hints = server.configuration.hints
+    try await server.run { call in
+      async let stream = call.with(token: "ann")(.get, "/v1/spaces/hut/events")
+      while hints.streamCount == 0 { await Task.yield() }
+      try folder.write("tokens.json", Self.tokens(["bob"]))
+      // The server looks every second; nobody else ends the stream.
+      let reply = try await stream
+      #expect(reply.status == 200)
+      #expect(reply.text.hasPrefix(": open"))
+      #expect(!reply.text.contains("news"))
+      #expect(try await call.with(token: "ann")(.get, "/v1/spaces/hut/events").status == 401)
+    }
+  }
+
+  @Test("a stream of events ends with its token, before the next hint")
+  func endedStream() async throws {
+    let clock = ClockUnderTest()
+    let issuer = IssuerUnderTest()
+    var server = try ServerUnderTest()
+    server.configuration.access = try await issuer.access(JWTRules(leeway: .zero))
+    server.configuration.now = { clock.now }
+    let hints = server.configuration.hints
+    let token = try await issuer.hs256(.init(exp: 50))
+    try await server.run { call in
+      async let stream = call.with(token: token)(.get, "/v1/spaces/hut/events")
+      while hints.streamCount == 0 { await Task.yield() }
+      clock.now = 50_000
+      hints.publish(space: "hut")
+      let reply = try await stream
+      #expect(reply.text.hasPrefix(": open"))
+      #expect(!reply.text.contains("news"))
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// What a server forgets, and when: never what a device in use may still need.
+@Suite("Upkeep of a space")
+struct UpkeepTests {
+  private let day = UpkeepTerms.day
+  private let terms = UpkeepTerms(tombstoneAge: 90 * UpkeepTerms.day, acknowledgedAge: 7 * UpkeepTerms.day)
+
+  private func floor(_ world: SimulatedWorld) async throws -> Int64 {
+    try await world.ledger.read(space: "test") { $0.floor }
+  }
+
+  private func tombstones(_ world: SimulatedWorld) async throws -> Int {
+    try await world.ledger.statistics(of: "test").tombstones
+  }
+
+  /// A device that has what it pulled, noted as a server does it.
+  private func acknowledge(_ world: SimulatedWorld, _ device: String) async throws {
+    let first = SyncRequest(device: device, pulls: [.init(.space)])
+    let page = try #require(
+      try await world.authority.sync(space: "test", principal: Principal("tester"), first).pages.first)
+    let request = SyncRequest(device: device, pulls: [.init(.space, cursor: page.cursor)])
+    try await world.authority.acknowledge(space: "test", request)
+  }
+
+  private func write(_ world: SimulatedWorld, _ device: SimulatedDevice, delete: Bool = false) async throws {
+    if delete {
+      try device.store.store.write { _ = try $0.delete(Note.self, id: "n") }
+    } else {
+      try device.store.store.write { try $0.insert(Note(id: "n", "text")) }
+    }
+    #expect(await device.store.sync().skipped == nil)
+  }
+
+  /// A world where one note was made and deleted.
+  private func deleted() async throws -> SimulatedWorld {
+    let world = try SimulatedWorld()
+    let device = try world.addDevice(schema: .notes)
+    try await write(world, device)
+    try await write(world, device, delete: true)
+    return world
+  }
+
+  @Test("tombstones go by their age on the server's clock, whatever time their editor claims")
+  func age() async throws {
+    let world = try await deleted()
+    _ = try await world.authority.upkeep(space: "test", terms)
+    world.time.advance(by: 89 * day)
+    #expect(try await world.authority.upkeep(space: "test", terms).floor == nil)
+    #expect(try await tombstones(world) == 1)
+    world.time.advance(by: day + 1)
+    let head = try await world.ledger.read(space: "test") { $0.head }
+    #expect(try await world.authority.upkeep(space: "test", terms).floor == head)
+    #expect(try await tombstones(world) == 0)
+    #expect(try await floor(world) == head)
+  }
+
+  @Test("they go sooner once every device in use has them, and wait for the one that has not")
+  func acknowledged() async throws {
+    let world = try await deleted()
+    try await acknowledge(world, "a")
+    _ = try await world.authority.upkeep(space: "test", terms)
+    // b has the insertion and not the deletion.
+    try await world.ledger.acknowledge(
+      space: "test", device: "b", scope: "s", position: 1, at: world.time.now)
+    world.time.advance(by: 8 * day)
+    #expect(try await world.authority.upkeep(space: "test", terms).floor == 1)
+    #expect(try await tombstones(world) == 1)
+    try await acknowledge(world, "a")
+    try await world.ledger.acknowledge(
+      space: "test", device: "b", scope: "s", position: 2, at: world.time.now)
+    #expect(try await world.authority.upkeep(space: "test", terms).floor == 2)
+    #expect(try await tombstones(world) == 0)
+  }
+
+  @Test("where no device is known, only age counts")
+  func unknownDevices() async throws {
+    let world = try await deleted()
+    _ = try await world.authority.upkeep(space: "test", terms)
+    world.time.advance(by: 30 * day)
+    #expect(try await world.authority.upkeep(space: "test", terms).floor == nil)
+    #expect(try await tombstones(world) == 1)
+  }
+
+  @Test("a device that was away for longer starts over and loses no unsynced edit")
+  func away() async throws {
+    let world = try SimulatedWorld()
+    let (here, away) = (try world.addDevice(schema: .notes), try world.addDevice(schema: .notes))
+    try here.store.store.write { for id in ["a", "b"] { try $0.insert(Note(id: id, "old")) } }
+    for device in [here, away] { #expect(await device.store.sync().skipped == nil) }
+    _ = try await world.authority.upkeep(space: "test", terms)
+    try here.store.store.write { _ = try $0.delete(Note.self, id: "a") }
+    #expect(await here.store.sync().skipped == nil)
+    try away.store.store.write { _ = try $0.update(Note.self, id: "b") { $0.note = "written away" } }
+    _ = try await world.authority.upkeep(space: "test", terms)
+    world.time.advance(by: 100 * day)
+    #expect(try await world.authority.upkeep(space: "test", terms).floor != nil)
+    #expect(try await tombstones(world) == 0)
+    #expect(await away.store.sync().rebased == [.space])
+    #expect(try away.store.store.fetch(Note.self, id: "a") == nil)
+    #expect(await here.store.sync().skipped == nil)
+    #expect(try here.store.store.fetch(Note.self, id: "b")?.note == "written away")
+    let digest = try await world.serverDigest().digest
+    for device in [here, away] { #expect(try device.store.digest().digest == digest) }
+  }
+
+  @Test("cursors of another epoch or that are none are not noted")
+  func foreignCursors() async throws {
+    let world = try await deleted()
+    try await acknowledge(world, "a")
+    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == 2)
+    try await world.ledger.startEpoch(space: "test")
+    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
+    let odd = SyncRequest(device: "a", pulls: [.init(.space, cursor: "x.7.y"), .init(.space, cursor: "odd")])
+    try await world.authority.acknowledge(space: "test", odd)
+    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
+  }
+
+  @Test("a blob goes once no record has named it for the time of grace, and is kept while one does")
+  func blobs() async throws {
+    let pair = try SnapPair()
+    let authority = pair.world.authority
+    let named = try await pair.a.snap("1", picture())
+    let unnamed = try await pair.a.snap("2", picture(15, 2))
+    await pair.a.store.sync()
+    let vault = try #require(authority.blobs)
+    #expect(try await vault.kept(in: "test").count == 2)
+    try pair.a.store.store.write { _ = try $0.delete(Snap.self, id: "2") }
+    await pair.a.store.sync()
+    let grace = UpkeepTerms(blobGrace: 7 * day)
+    #expect(try await authority.upkeep(space: "test", grace).blobs == 0)
+    pair.world.time.advance(by: 8 * day)
+    // Without a look at blobs nothing goes.
+    #expect(try await authority.upkeep(space: "test", grace, collectsBlobs: false).blobs == 0)
+    // Somebody asks for it, as before an upload: that puts it off.
+    _ = try await authority.blobHolding(space: "test", unnamed.sha256)
+    #expect(try await authority.upkeep(space: "test", grace).blobs == 0)
+    pair.world.time.advance(by: 8 * day)
+    #expect(try await authority.upkeep(space: "test", grace).blobs == 1)
+    #expect(try await authority.blobHolding(space: "test", named.sha256) == .whole(size: named.size))
+    #expect(try await authority.blobHolding(space: "test", unnamed.sha256) == .part(0))
+    // No shorter grace than devices count on.
+    #expect(UpkeepTerms(blobGrace: 0).blobGrace == 2 * day)
+  }
+
+  @Test(
+    "an export brings back records with owners, sharing and lists, and an import of the same changes nothing")
+  func exportAndImport() async throws {
+    let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
+    var schema = Schema.notes
+    schema.types[0].permissions = permissions
+    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let ann = Principal("ann")
+    func perform(_ operation: BothySync.Operation) async throws {
+      let verdict = try await world.authority.perform(space: "test", principal: ann, operation)
+      if case .applied = verdict { return }
+      Issue.record("\(verdict)")
+    }
+    let list = PrincipalList(id: "L", name: "friends", members: ["bob"])
+    try await perform(Operation(id: "1", kind: .insert, record: list.recordID, fields: list.fields))
+    let fields = try await note(in: world)
+    try await perform(
+      Operation(
+        id: "2", kind: .insert, record: .note("n"), fields: fields,
+        sharing: SharingChange(add: .lists("L"))))
+    let collected = Mutex<[ServerRecord]>([])
+    try await world.authority.export(space: "test") { record in collected.withLock { $0.append(record) } }
+    let records = collected.withLock { $0 }
+    #expect(records.count == 2)
+    let bob = Principal("bob")
+    let done = try await world.authority.restore(records, into: "copy")
+    #expect(done.inserted == 2 && done.updated == 0)
+    let copied = try #require(try await world.authority.record(space: "copy", principal: bob, .note("n")))
+    #expect(copied.owner == "ann" && copied.sharing == .lists("L"))
+    #expect(try await world.authority.record(space: "copy", principal: Principal("cid"), .note("n")) == nil)
+    let (first, second) = (
+      try await world.authority.digest(space: "test", principal: ann, .space),
+      try await world.authority.digest(space: "copy", principal: ann, .space)
+    )
+    #expect(first.digest == second.digest && first.count == second.count)
+    #expect(try await world.authority.restore(records, into: "copy").unchanged == 2)
+    try await world.ledger.remove(space: "copy")
+    #expect(try await world.ledger.spaces() == ["test"])
+  }
+
+  private func note(in world: SimulatedWorld) async throws -> [String: JSONValue] {
+    let device = try world.addDevice(schema: .notes, space: "other")
+    try device.store.store.write { try $0.insert(Note(id: "n", "text")) }
+    _ = await device.store.sync()
+    let record = try await world.serverRecords("other")[.note("n")]
+    try await world.ledger.remove(space: "other")
+    return try record?.fields.members() ?? [:]
+  }
+}
