@@ -56,6 +56,12 @@ public struct JWTKeys: Sendable {
     }
   }
 
+  /// The keys of that id; where there are none, those that have no id.
+  func named(_ id: String?) -> [Key] {
+    let exact = keys.filter { $0.id == id }
+    return exact.isEmpty ? keys.filter { $0.id == nil } : exact
+  }
+
   /// False for a key of another kind.
   private mutating func add(_ member: JSONValue) async throws -> Bool {
     let id = member["kid"]?.stringValue

@@ -34,7 +34,7 @@ struct JWTVerifier: Sendable {
   private func checkSignature(
     of token: Substring, _ algorithm: JWTKeys.Algorithm, keyID: String?
   ) async throws(TokenRefusal) {
-    let named = keys.keys.filter { keyID == nil || $0.id == nil || $0.id == keyID }
+    let named = keyID == nil ? keys.keys : keys.named(keyID)
     let usable = named.filter { $0.algorithm == algorithm }
     guard !usable.isEmpty else { throw named.isEmpty ? .signature : .algorithm }
     for key in usable {

@@ -14,7 +14,7 @@ struct AccessTests {
 
   @Test("no token and a wrong token are 401 with a challenge; another's space is 403, known or not")
   func tokens() async throws {
-    try await ServerUnderTest(tokens: Self.tokens).run { call in
+    try await ServerUnderTest(tokens: Self.tokens).run { call async throws in
       let none = try await call(.get, "/v1/spaces/hut/changes")
       #expect(none.status == 401)
       #expect(none.headers[.wwwAuthenticate] == #"Bearer realm="bothy""#)
@@ -43,7 +43,7 @@ struct AccessTests {
     let rules = AuthorityRules(
       schema: try todoSchema(
         Permissions(create: .authenticated, read: .owner, update: .owner, delete: .owner)))
-    try await ServerUnderTest(rules: rules, tokens: Self.tokens).run { call in
+    try await ServerUnderTest(rules: rules, tokens: Self.tokens).run { call async throws in
       let address = "/v1/spaces/hut/records/Todo/1"
       let made = try await call.with(token: "a-token")(.put, address, #"{"fields":{"title":"a"}}"#)
       #expect(try made.json()["owner"] == "ann")
@@ -58,7 +58,7 @@ struct AccessTests {
   @Test("requests beyond the burst are 429 with Retry-After, for that principal alone")
   func rate() async throws {
     let limits = ServerConfiguration.Limits(requestsPerSecond: 0.001, requestBurst: 2)
-    try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call in
+    try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call async throws in
       let ann = call.with(token: "a-token")
       for _ in 0..<2 { #expect(try await ann(.get, "/v1/spaces/hut/changes").status == 200) }
       let refused = try await ann(.get, "/v1/spaces/hut/changes")
@@ -81,7 +81,7 @@ struct AccessTests {
 
   @Test("methods and addresses that are not there are 405 with Allow and 404")
   func addresses() async throws {
-    try await ServerUnderTest().run { call in
+    try await ServerUnderTest().run { call async throws in
       let wrong = try await call(.post, "/v1/spaces/hut/records/T/1", "{}")
       #expect(wrong.status == 405)
       #expect(wrong.headers[.allow] == "GET, HEAD, PUT, PATCH, DELETE")
@@ -101,7 +101,7 @@ struct AccessTests {
   @Test("bodies over the limit are 413, of another type or encoding 415")
   func bodies() async throws {
     let limits = ServerConfiguration.Limits(bodySize: 1000)
-    try await ServerUnderTest(limits: limits).run { call in
+    try await ServerUnderTest(limits: limits).run { call async throws in
       let address = "/v1/spaces/hut/sync"
       let long = #"{"device":"\#(String(repeating: "x", count: 1000))"}"#
       #expect(try await call(.post, address, long).status == 413)

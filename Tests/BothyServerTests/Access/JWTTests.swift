@@ -23,7 +23,7 @@ struct JWTTests {
   @Test("ES256 by a key set and HS256 by a secret open the spaces they name and no other")
   func opens() async throws {
     let tokens = [try await issuer.es256(), try await issuer.es256(kid: nil), try await issuer.hs256()]
-    try await server().run { call in
+    try await server().run { call async throws in
       for token in tokens {
         #expect(try await call.with(token: token)(.get, Self.address).status == 200)
         #expect(try await call.with(token: token)(.get, "/v1/spaces/other/changes").status == 403)
@@ -53,14 +53,13 @@ struct JWTTests {
     tokens.append("\(hs256[0]).\(es256[1]).\(es256[2])")
     tokens.append("\(es256[0]).\(hs256[1]).\(hs256[2])")
     let final = tokens
-    try await server().run { call in
+    try await server().run { call async throws in
       for (index, token) in final.enumerated() {
         let reply = try await call.with(token: token)(.get, Self.address)
-        // With a secret that has no id, an unknown id may be meant for it: then the algorithm decides.
         #expect(reply.status == 401, "token \(index)")
       }
     }
-    try await server(withSecret: false).run { call in
+    try await server(withSecret: false).run { call async throws in
       for token in final + [try await issuer.hs256()] {
         #expect(try await call.with(token: token)(.get, Self.address).status == 401)
       }
@@ -75,7 +74,7 @@ struct JWTTests {
     let token = try await issuer.es256(Claims(exp: 1000, nbf: 500))
     let endless = try await issuer.es256(Claims(exp: nil))
     let absurd = try await issuer.es256(Claims(exp: 1e30))
-    try await configured.run { call in
+    try await configured.run { call async throws in
       let ann = call.with(token: token)
       for (second, status) in [(489, 401), (491, 200), (999, 200), (1009, 200), (1010, 401), (9999, 401)] {
         clock.now = Int64(second) * 1000
@@ -101,7 +100,7 @@ struct JWTTests {
       try await issuer.es256(Claims(iss: "https://id.example.org/", aud: ["bothy"])),
       try await issuer.es256(Claims(iss: "https://id.example.org", aud: ["bothy2"])),
     ]
-    try await server(rules).run { call in
+    try await server(rules).run { call async throws in
       #expect(try await call.with(token: right)(.get, Self.address).status == 200)
       for token in wrong { #expect(try await call.with(token: token)(.get, Self.address).status == 401) }
     }
@@ -119,7 +118,7 @@ struct JWTTests {
       try await issuer.es256(Claims(sub: nil, realm: realm)),
       try await issuer.es256(Claims(realm: ["roles": [""], "spaces": ["hut"]])),
     ]
-    try await server(rules).run { call in
+    try await server(rules).run { call async throws in
       #expect(try await call.with(token: right)(.get, Self.address).status == 200)
       #expect(try await call.with(token: none)(.get, Self.address).status == 403)
       for token in wrong { #expect(try await call.with(token: token)(.get, Self.address).status == 401) }
@@ -137,7 +136,7 @@ struct JWTTests {
       "\(IssuerUnderTest.encoded("[]")).\(parts[1]).\(parts[2])", whole.replacing(".", with: "=."),
       String(repeating: "a", count: 9000) + "." + String(repeating: "b", count: 9000) + ".c",
     ]
-    try await server().run { call in
+    try await server().run { call async throws in
       for token in tokens {
         #expect(try await call.with(token: token)(.get, Self.address).status == 401, "\(token.prefix(40))")
       }

@@ -14,7 +14,7 @@ struct ObservationTests {
     server.configuration.tracer = tracer
     let traceID = try #require(HTTPField.Name(InMemoryTracer.traceIDKey))
     let spanID = try #require(HTTPField.Name(InMemoryTracer.spanIDKey))
-    try await server.run { call in
+    try await server.run { call async throws in
       tracer.clearFinishedSpans()
       _ = try await call(
         .put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#, [traceID: "trace-1", spanID: "span-1"])
@@ -37,7 +37,7 @@ struct ObservationTests {
     server.configuration.auditLogger = log.logger()
     let field = try #require(HTTPField.Name("traceparent"))
     let id = "0af7651916cd43dd8448eb211c80319c"
-    try await server.run { call in
+    try await server.run { call async throws in
       for text in [
         "00-\(id)-b7ad6b7169203331-01", "01-\(id)-b7ad6b7169203331-01-more",
         "00-\(id)-b7ad6b7169203331-01-more",
@@ -57,7 +57,7 @@ struct ObservationTests {
   @Test("metrics have histograms by route and status, of ledger transactions, and count hints and refusals")
   func metrics() async throws {
     let tokens = #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#
-    try await ServerUnderTest(tokens: tokens).run { call in
+    try await ServerUnderTest(tokens: tokens).run { call async throws in
       let ann = call.with(token: "a")
       _ = try await ann(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#)
       _ = try await ann(.get, "/v1/spaces/barn/changes")
@@ -73,7 +73,7 @@ struct ObservationTests {
         #expect(text.contains(line), "\(line)")
       }
     }
-    try await ServerUnderTest(ledger: BrokenLedger()).run { call in
+    try await ServerUnderTest(ledger: BrokenLedger()).run { call async throws in
       _ = try await call(.get, "/v1/spaces/hut/changes")
       let text = try await call(.get, "/metrics").text
       #expect(text.contains(#"bothy_ledger_transaction_seconds_count{kind="read",result="failed"} 1"#))

@@ -18,7 +18,7 @@ struct RefusalTests {
     var server = try ServerUnderTest(rules: rules, tokens: Self.tokens)
     server.configuration.auditLogger = log.logger()
     let id = try #require(HTTPField.Name("X-Request-Id"))
-    try await server.run { call in
+    try await server.run { call async throws in
       let (ann, bob) = (call.with(token: "secret-a"), call.with(token: "secret-b"))
       let address = "/v1/spaces/hut/records/Todo/1"
       let made = try await ann(.put, address, #"{"fields":{"title":"private words"}}"#)
@@ -51,7 +51,7 @@ struct RefusalTests {
   @Test("a space has a limit of its own, for all its principals together")
   func spaces() async throws {
     let limits = ServerConfiguration.Limits(spaceRequestsPerSecond: 0.001, spaceRequestBurst: 3)
-    try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call in
+    try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call async throws in
       let (ann, bob) = (call.with(token: "secret-a"), call.with(token: "secret-b"))
       #expect(try await ann(.get, "/v1/spaces/hut/changes").status == 200)
       #expect(try await bob(.get, "/v1/spaces/hut/changes").status == 200)
@@ -79,7 +79,7 @@ struct RefusalTests {
     let member = try await issuer.hs256(.init(sub: "bob", groups: ["staff", "crew"]))
     let former = try await issuer.hs256(.init(sub: "bob", groups: ["crew"]))
     let fake = try await issuer.hs256(.init(sub: "staff"))
-    try await server.run { call in
+    try await server.run { call async throws in
       let space = "/v1/spaces/hut"
       let (ann, member, former) = (call.with(token: ann), call.with(token: member), call.with(token: former))
       for id in ["byName", "byList"] {

@@ -39,7 +39,7 @@ struct TLSTests {
     server.configuration.tls = TLSFiles(
       certificate: folder.path + "/certificate.pem", key: folder.path + "/key.pem")
     let strict = try #require(HTTPField.Name("Strict-Transport-Security"))
-    try await BothyServer(server.configuration).application().test(.ahc(.https)) { client in
+    try await BothyServer(server.configuration).application().test(.ahc(.https)) { client async throws in
       let call = Caller(client: client)
       let reply = try await call(.get, "/healthz")
       #expect(reply.status == 200)
@@ -47,7 +47,7 @@ struct TLSTests {
       #expect(try await call(.get, "/v1/spaces/hut/changes").status == 401)
       #expect(try await call.with(token: "a")(.get, "/v1/spaces/hut/changes").status == 200)
     }
-    try await ServerUnderTest().run { call in
+    try await ServerUnderTest().run { call async throws in
       #expect(try await call(.get, "/healthz").headers[strict] == nil)
     }
   }

@@ -3,6 +3,7 @@ import BothyStore
 import BothySync
 import Foundation
 import HTTPTypes
+import HummingbirdTesting
 import Testing
 
 @Suite("The tokens file")
@@ -21,7 +22,7 @@ struct TokenFileTests {
     #expect(read.entries.map(\.id) == [made.id, other.id])
     #expect(read.entries[0].expires == 2_000 && read.entries[0].groups == ["staff"])
     #expect(!read.entries.contains { $0.isPlain })
-    try await ServerUnderTest(tokens: text).run { call in
+    try await ServerUnderTest(tokens: text).run { call async throws in
       #expect(try await call.with(token: made.token)(.get, "/v1/spaces/hut/changes").status == 200)
       #expect(try await call.with(token: made.token)(.get, "/v1/spaces/other/changes").status == 403)
       #expect(try await call.with(token: other.token)(.get, "/v1/spaces/other/changes").status == 200)
@@ -35,14 +36,14 @@ struct TokenFileTests {
     let digest = try JSONValue(parsing: file.json).arrayValue?.first?["sha256"]?.stringValue ?? ""
     #expect(digest.count == 64)
     let kept = String(decoding: file.json, as: UTF8.self)
-    try await ServerUnderTest(tokens: kept).run { call in
+    try await ServerUnderTest(tokens: kept).run { call async throws in
       #expect(try await call.with(token: digest)(.get, "/v1/spaces/hut/changes").status == 401)
     }
     let isKnown = file.revoke(id: made.id)
     #expect(isKnown && file.entries.isEmpty)
     let isStillKnown = file.revoke(id: made.id)
     #expect(!isStillKnown)
-    try await ServerUnderTest(tokens: String(decoding: file.json, as: UTF8.self)).run { call in
+    try await ServerUnderTest(tokens: String(decoding: file.json, as: UTF8.self)).run { call async throws in
       #expect(try await call.with(token: made.token)(.get, "/v1/spaces/hut/changes").status == 401)
     }
   }
@@ -57,7 +58,7 @@ struct TokenFileTests {
     let hashed = String(decoding: file.json, as: UTF8.self)
     #expect(!hashed.contains("in clear"))
     #expect(try TokenTable(json: hashed).plainTokens == 0)
-    try await ServerUnderTest(tokens: hashed).run { call in
+    try await ServerUnderTest(tokens: hashed).run { call async throws in
       #expect(try await call.with(token: "in clear")(.get, "/v1/spaces/hut/changes").status == 200)
     }
   }
@@ -68,7 +69,7 @@ struct TokenFileTests {
     let clock = ClockUnderTest()
     var server = try ServerUnderTest(tokens: text)
     server.configuration.now = { clock.now }
-    try await server.run { call in
+    try await server.run { call async throws in
       let ada = call.with(token: "t")
       clock.now = 1_999
       #expect(try await ada(.get, "/v1/spaces/hut/changes").status == 200)
@@ -113,7 +114,7 @@ struct AccessReloadTests {
     let (old, new) = (try await first.es256(), try await second.es256())
     var server = try ServerUnderTest()
     server.configuration.access = access
-    try await BothyServer(server.configuration).application().test(.router) { client in
+    try await BothyServer(server.configuration).application().test(.router) { client async throws in
       func statuses() async throws -> [Int] {
         var found: [Int] = []
         for token in ["ann", "bob", old, new] {
@@ -145,7 +146,7 @@ struct AccessReloadTests {
     server.configuration.access = try await AccessControl(
       reading: AccessFiles(tokens: folder.path + "/tokens.json", read: Self.read))
     let hints = server.configuration.hints
-    try await server.run { call in
+    try await server.run { call async throws in
       async let stream = call.with(token: "ann")(.get, "/v1/spaces/hut/events")
       while hints.streamCount == 0 { await Task.yield() }
       try folder.write("tokens.json", Self.tokens(["bob"]))
@@ -167,7 +168,7 @@ struct AccessReloadTests {
     server.configuration.now = { clock.now }
     let hints = server.configuration.hints
     let token = try await issuer.hs256(.init(exp: 50))
-    try await server.run { call in
+    try await server.run { call async throws in
       async let stream = call.with(token: token)(.get, "/v1/spaces/hut/events")
       while hints.streamCount == 0 { await Task.yield() }
       clock.now = 50_000

@@ -27,11 +27,16 @@ struct UpkeepTests {
     try await world.authority.acknowledge(space: "test", request)
   }
 
+  /// One transaction of the app.
+  private func change(_ device: SimulatedDevice, _ body: (WriteTransaction) throws -> Void) throws {
+    try device.store.store.write(body)
+  }
+
   private func write(_ world: SimulatedWorld, _ device: SimulatedDevice, delete: Bool = false) async throws {
     if delete {
-      try device.store.store.write { _ = try $0.delete(Note.self, id: "n") }
+      try change(device) { _ = try $0.delete(Note.self, id: "n") }
     } else {
-      try device.store.store.write { try $0.insert(Note(id: "n", "text")) }
+      try change(device) { try $0.insert(Note(id: "n", "text")) }
     }
     #expect(await device.store.sync().skipped == nil)
   }
@@ -90,12 +95,12 @@ struct UpkeepTests {
   func away() async throws {
     let world = try SimulatedWorld()
     let (here, away) = (try world.addDevice(schema: .notes), try world.addDevice(schema: .notes))
-    try here.store.store.write { for id in ["a", "b"] { try $0.insert(Note(id: id, "old")) } }
+    try change(here) { for id in ["a", "b"] { try $0.insert(Note(id: id, "old")) } }
     for device in [here, away] { #expect(await device.store.sync().skipped == nil) }
     _ = try await world.authority.upkeep(space: "test", terms)
-    try here.store.store.write { _ = try $0.delete(Note.self, id: "a") }
+    try change(here) { _ = try $0.delete(Note.self, id: "a") }
     #expect(await here.store.sync().skipped == nil)
-    try away.store.store.write { _ = try $0.update(Note.self, id: "b") { $0.note = "written away" } }
+    try change(away) { _ = try $0.update(Note.self, id: "b") { $0.note = "written away" } }
     _ = try await world.authority.upkeep(space: "test", terms)
     world.time.advance(by: 100 * day)
     #expect(try await world.authority.upkeep(space: "test", terms).floor != nil)
@@ -129,7 +134,7 @@ struct UpkeepTests {
     await pair.a.store.sync()
     let vault = try #require(authority.blobs)
     #expect(try await vault.kept(in: "test").count == 2)
-    try pair.a.store.store.write { _ = try $0.delete(Snap.self, id: "2") }
+    try change(pair.a) { _ = try $0.delete(Snap.self, id: "2") }
     await pair.a.store.sync()
     let grace = UpkeepTerms(blobGrace: 7 * day)
     #expect(try await authority.upkeep(space: "test", grace).blobs == 0)
@@ -141,7 +146,7 @@ struct UpkeepTests {
     #expect(try await authority.upkeep(space: "test", grace).blobs == 0)
     pair.world.time.advance(by: 8 * day)
     #expect(try await authority.upkeep(space: "test", grace).blobs == 1)
-    #expect(try await authority.blobHolding(space: "test", named.sha256) == .whole(size: named.size))
+    #expect(try await authority.blobHolding(space: "test", named.sha256) == .whole(size: Int64(named.size)))
     #expect(try await authority.blobHolding(space: "test", unnamed.sha256) == .part(0))
     // No shorter grace than devices count on.
     #expect(UpkeepTerms(blobGrace: 0).blobGrace == 2 * day)
@@ -189,7 +194,7 @@ struct UpkeepTests {
 
   private func note(in world: SimulatedWorld) async throws -> [String: JSONValue] {
     let device = try world.addDevice(schema: .notes, space: "other")
-    try device.store.store.write { try $0.insert(Note(id: "n", "text")) }
+    try change(device) { try $0.insert(Note(id: "n", "text")) }
     _ = await device.store.sync()
     let record = try await world.serverRecords("other")[.note("n")]
     try await world.ledger.remove(space: "other")
