@@ -1,11 +1,15 @@
 import SwiftSyntax
 
-/// The arguments of `@Entity(…)`, as written.
+/// The arguments of `@Entity(…)` and `@SettingsGroup(…)`, as written.
 struct EntityArguments {
   var name: String?
   var isLocal = false
   var writeMode: ExprSyntax?
   var permissions: ExprSyntax?
+  /// Of settings: where they are kept, their version, and what leads to it.
+  var home: ExprSyntax?
+  var version: ExprSyntax?
+  var steps: ExprSyntax?
 
   init?(_ node: AttributeSyntax, problems: inout Problems) {
     guard case .argumentList(let list)? = node.arguments else { return }
@@ -13,6 +17,9 @@ struct EntityArguments {
       switch argument.label?.text {
       case "writeMode": writeMode = argument.expression.trimmed
       case "permissions": permissions = argument.expression.trimmed
+      case "in": home = argument.expression.trimmed
+      case "version": version = argument.expression.trimmed
+      case "steps": steps = argument.expression.trimmed
       default:
         if let member = argument.expression.as(MemberAccessExprSyntax.self) {
           isLocal = member.declName.baseName.text == "local"

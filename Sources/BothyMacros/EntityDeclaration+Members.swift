@@ -17,9 +17,12 @@ extension EntityDeclaration {
     return members
   }
 
-  func conformance(of type: some TypeSyntaxProtocol) throws -> ExtensionDeclSyntax {
+  func conformance(
+    of type: some TypeSyntaxProtocol, to name: String = "Entity"
+  ) throws -> ExtensionDeclSyntax {
     let attributes = availability.map { $0.trimmedDescription + "\n" }.joined()
-    return try ExtensionDeclSyntax("\(raw: attributes)extension \(type.trimmed): nonisolated Bothy.Entity {}")
+    return try ExtensionDeclSyntax(
+      "\(raw: attributes)extension \(type.trimmed): nonisolated Bothy.\(raw: name) {}")
   }
 
   private var prefix: String { "nonisolated \(access.modifier)" }

@@ -29,6 +29,14 @@ enum EntityProblem: DiagnosticMessage {
   case arrayOfValues(String)
   case nullifyNeedsOptional(String)
   case optionNeedsType(option: String, type: String)
+  case settingsNotAStruct(kind: String)
+  case settingsGeneric
+  case settingsPrivateNested
+  case settingsName(String)
+  case settingWithoutDefault(String)
+  case settingsID
+  case notForSettings(option: String)
+  case notASetting(String)
 
   var severity: DiagnosticSeverity { .error }
   /// The name of the case, without what it carries.
@@ -71,7 +79,8 @@ enum EntityProblem: DiagnosticMessage {
       "'\(name)' needs an initial value, because no record holds one for a @Transient property."
     case .transientWithOptions(let option): "@\(option) has no effect on a @Transient property."
     case .notStored(let option): "@\(option) belongs on a stored property; this one holds no value."
-    case .outsideEntity(let option): "@\(option) belongs on a property of a struct marked @Entity."
+    case .outsideEntity(let option):
+      "@\(option) belongs on a property of a struct marked @Entity or @SettingsGroup."
     case .idType(let type): "The id of an entity is a String, not \(type)."
     case .idComputed: "The id must be stored: a record keeps it when its fields change."
     case .idOption(let option): "@\(option) can't be used on the id, which is always the unique key."
@@ -91,7 +100,37 @@ enum EntityProblem: DiagnosticMessage {
       "'\(name)' must be optional, because it becomes nil when the record it refers to is deleted. "
         + "Or add @OnDelete(.cascade) or @OnDelete(.deny)."
     case .optionNeedsType(let option, let type): "@\(option) needs a field of type \(type)."
+    default: settingsMessage
+    }
+  }
+
+  private var settingsMessage: String {
+    switch self {
+    case .settingsNotAStruct(let kind): "Only a struct can be a settings group, not \(kind.article)."
+    case .settingsGeneric: "A settings group can't be generic: it has one name and one row."
+    case .settingsPrivateNested:
+      "A private struct inside another type can't conform to SettingsGroup in an extension. Make it fileprivate."
+    case .settingsName(let name):
+      "'\(name)' can't be the name of a settings group. Name it with @SettingsGroup(\"…\")."
+    case .settingWithoutDefault(let name):
+      "'\(name)' needs a default: before anything is stored, settings are their defaults."
+    case .settingsID: "A settings group is one row and has no id. Give the property another name."
+    case .notForSettings(let option): "@\(option) has no effect on settings, which are one row."
+    case .notASetting(let type):
+      "'\(type)' can't be a setting: settings hold values, no references to records and no files."
     default: ""
+    }
+  }
+
+  /// The same of a struct marked `@SettingsGroup`; nil for what is said of ids, which settings don't have.
+  var ofSettings: EntityProblem? {
+    switch self {
+    case .notAStruct(let kind): .settingsNotAStruct(kind: kind)
+    case .generic: .settingsGeneric
+    case .privateNested: .settingsPrivateNested
+    case .invalidTypeName(let name): .settingsName(name)
+    case .idType, .idComputed, .idOption: nil
+    default: self
     }
   }
 }
@@ -114,8 +153,13 @@ enum EntityCorrection: FixItMessage {
 /// The diagnostics of one expansion, in the order of the source.
 struct Problems {
   private(set) var found: [Diagnostic] = []
+  /// Whether the struct is marked `@SettingsGroup`.
+  let areOfSettings: Bool
+
+  init(ofSettings: Bool = false) { areOfSettings = ofSettings }
 
   mutating func add(_ problem: EntityProblem, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
+    guard let problem = areOfSettings ? problem.ofSettings : problem else { return }
     found.append(Diagnostic(node: node, message: problem, fixIts: fixIts))
   }
 }

@@ -11,7 +11,9 @@ package struct FieldMarkerMacro: PeerMacro {
   ) throws -> [DeclSyntax] {
     let attributes =
       context.lexicalContext.first?.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
-    let isInEntity = attributes.contains { $0.as(AttributeSyntax.self)?.plainName == "Entity" }
+    let isInEntity = attributes.contains {
+      ["Entity", "SettingsGroup"].contains($0.as(AttributeSyntax.self)?.plainName)
+    }
     if !isInEntity || !declaration.is(VariableDeclSyntax.self) {
       var problems = Problems()
       problems.add(.outsideEntity(option: node.plainName), at: node)

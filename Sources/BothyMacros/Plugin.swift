@@ -3,5 +3,7 @@ import SwiftSyntaxMacros
 
 /// The compiler plug-in: names the macros that `Bothy` declares.
 @main struct BothyMacrosPlugin: CompilerPlugin {
-  let providingMacros: [any Macro.Type] = [EntityMacro.self, FieldMarkerMacro.self]
+  let providingMacros: [any Macro.Type] = [
+    EntityMacro.self, FieldMarkerMacro.self, SettingsGroupMacro.self,
+  ]
 }

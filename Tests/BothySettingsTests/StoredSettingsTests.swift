@@ -4,7 +4,6 @@ import Foundation
 import Testing
 
 @Suite("Settings by name, for tools") struct StoredSettingsTests {
-  /// Promises: K-9, E-32
   @Test("what a tool sets is checked by kind, written once, and told to the app") func set() async throws {
     let folder = try TemporaryFolder()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())

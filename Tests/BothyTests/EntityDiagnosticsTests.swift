@@ -157,7 +157,7 @@ import Testing
 
   @Test("an option outside an entity is an error, because nothing reads it")
   func markersOutside() {
-    let message = "@Indexed belongs on a property of a struct marked @Entity."
+    let message = "@Indexed belongs on a property of a struct marked @Entity or @SettingsGroup."
     for (source, expanded) in [
       ("struct T {\n  @Indexed var a: Int\n}", "struct T {\n  var a: Int\n}"),
       ("struct T {\n  @Indexed func f() {}\n}", "struct T {\n  func f() {}\n}"),

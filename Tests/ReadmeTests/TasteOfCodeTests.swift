@@ -48,3 +48,24 @@ struct TasteOfCodeTests {
     #expect(published == compiled)
   }
 }
+
+/// `SettingsHome(appGroup:)` in an app.
+private let home = SettingsHome.inMemory()
+
+// README: begin
+@SettingsGroup(in: home) struct Reading { var fontSize = 17 }
+// README: end
+
+@Suite("The README's settings")
+struct TasteOfSettingsTests {
+  /// Promises: K-1, K-7
+  @Test("are what they say") func runs() throws {
+    #expect(Reading.current.fontSize == 17)
+    // README: begin
+    try Reading.commit { $0.fontSize = 19 }  // your `preCommit` may refuse it; other processes hear of it
+    print(Reading.current.fontSize)  // a lock and a copy, no I/O
+    // README: end
+    #expect(Reading.current.fontSize == 19)
+    #expect(try Reading.settings.load().fontSize == 19)
+  }
+}

@@ -7,9 +7,9 @@
     public func binding<Value: Sendable>(
       _ property: WritableKeyPath<Group, Value> & Sendable
     ) -> Binding<Value> {
-      Binding {
+      Binding { @MainActor in
         self.value[keyPath: property]
-      } set: { value in
+      } set: { @MainActor value in
         self.commit { $0[keyPath: property] = value }
       }
     }

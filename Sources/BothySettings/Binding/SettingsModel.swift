@@ -23,7 +23,8 @@
     public func run() async {
       let changes = settings.changes
       value = settings.current
-      for await change in changes { value = change.new }
+      // What is stored by now: a listener that is behind must not take a control back to what it was.
+      for await _ in changes { value = settings.current }
     }
 
     /// Commits a change, on the main thread. One that is refused leaves the value as it is and is kept in `error`.

@@ -36,14 +36,16 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
   ///
   /// The first read opens the home, stores the defaults if there is nothing, and runs the steps that are due: one or two
   /// transactions on the calling thread. Each later one is a lock and a copy, without I/O; changes of other processes
-  /// arrive by themselves. While the home can't be used it is the defaults, or what was read last; `problem` says why.
+  /// arrive by themselves. While the home can't be used it is the defaults, or what was read last; `problem` says why, and
+  /// `load` and each commit try again, reads don't.
   public var current: Group { core.current }
 
   /// Why the home can't be used, nil when it can: `StoreError` for the file, `SettingsError` for the container or the
   /// group. Reads the group if nobody has.
   public var problem: (any Error)? { core.problem }
 
-  /// Reads the group again, and throws what stands in the way.
+  /// Reads the group again, on the calling thread, in one or two transactions as the first read of `current`; throws
+  /// what stands in the way.
   @discardableResult
   public func load() throws -> Group { try core.load() }
 

@@ -36,8 +36,14 @@ package struct GroupShape: Sendable {
   /// The record type that keeps the group in a store whose schema has it.
   var recordType: TypeSchema { TypeSchema(name, fields: fields) }
 
-  /// Throws `StoreError` `.invalidSchema` for names that can't be stored.
+  /// Throws `StoreError` `.invalidSchema` for names that can't be stored, and for what is more than a value.
   func validate() throws(StoreError) {
+    if let field = fields.first(where: { $0.kind == .blob || $0.kind.target != nil }) {
+      throw StoreError(
+        .invalidSchema,
+        "\(name).\(field.name) can't be a setting: settings hold values, no references to records and no files."
+      )
+    }
     try Schema(version: version, types: [recordType]).validate()
   }
 

@@ -27,8 +27,11 @@ public struct SettingsError: Error, Sendable {
     public static let recursionLimit = Code("recursionLimit")
     /// The change is durable; `postCommit` threw.
     public static let postCommitFailed = Code("postCommitFailed")
+    /// A value that the setting can't hold.
     public static let invalidValue = Code("invalidValue")
+    /// The file holds no group of that name.
     public static let unknownGroup = Code("unknownGroup")
+    /// The group has no setting of that name.
     public static let unknownKey = Code("unknownKey")
   }
 

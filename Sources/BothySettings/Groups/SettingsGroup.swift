@@ -2,7 +2,7 @@ public import BothyStore
 
 /// A struct whose one value is a group of settings: typed properties with defaults, kept in one row.
 ///
-/// The conformance is these members:
+/// `@SettingsGroup` (in `Bothy`) writes the conformance; by hand it is these members:
 ///
 /// ```swift
 /// struct LocaleSettings: SettingsGroup {
@@ -33,10 +33,13 @@ public protocol SettingsGroup: Sendable {
   static var version: Int { get }
   /// What leads from older versions to this one. Default: none.
   static var steps: [SettingsStep] { get }
+  /// The settings with their kinds. Defaults are what `init()` gives; indexes and the like have no meaning here.
   static var fields: [FieldSchema] { get }
   /// The defaults.
   init()
+  /// Writes the values, in the order of `fields`.
   func encode(to fields: inout FieldEncoder)
+  /// Reads the values, in the order of `fields`.
   init(from fields: inout FieldDecoder) throws(StoreError)
 
   /// Looks at a change before it is written, inside the transaction; a throw leaves everything as it was, and is what
@@ -57,7 +60,8 @@ extension SettingsGroup {
 
 /// A group that names its home, so that the type alone is enough: `LocaleSettings.current`.
 ///
-/// The conformance is `static let settings = SharedSettings<LocaleSettings>(in: home)`.
+/// `@SettingsGroup(in: home)` writes the conformance; by hand it is
+/// `static let settings = SharedSettings<LocaleSettings>(in: home)`.
 public protocol HostedSettingsGroup: SettingsGroup {
   static var settings: SharedSettings<Self> { get }
 }

@@ -72,8 +72,8 @@ public final class SettingsHome: Sendable {
     guard !isFree else { return }
     throw SettingsError(
       .nameTaken,
-      "Two types of this app are settings groups called '\(name)' in one home. Give one of them another "
-        + "`groupName`.")
+      "Two types of this app are settings groups called '\(name)' in one home. Give one of them another name: "
+        + "@SettingsGroup(\"…\"), or `groupName` where the conformance is written by hand.")
   }
 
   /// Settings are read once and written seldom: one reader and a small page cache.

@@ -22,5 +22,6 @@ public struct SharedContainer: Sendable, Hashable {
     self.folder = folder
   }
 
+  /// The path of a file in the folder, whether it is there or not.
   public func path(of file: String) -> String { folder + "/" + file }
 }

@@ -1,0 +1,57 @@
+import BothySettings
+import Observation
+import Testing
+
+@Suite("Settings in a view") @MainActor struct SettingsForViewsTests {
+  /// Returns once what `read` reads has been set.
+  private func change(of read: () -> Void, after act: () throws -> Void) async rethrows {
+    let (told, teller) = AsyncStream.makeStream(of: Void.self)
+    withObservationTracking(read) { teller.finish() }
+    try act()
+    for await _ in told {}
+  }
+
+  @Test("follow commits of others until the home is closed") func follow() async throws {
+    let folder = try TemporaryFolder()
+    let settings = SharedSettings<LocaleSettings>(in: folder.home())
+    let model = SettingsModel(settings)
+    let running = Task { await model.run() }
+    #expect(model.value == LocaleSettings())
+    let other = SharedSettings<LocaleSettings>(in: folder.home())
+    try other.commit { $0.visits = 1 }
+    while model.value.visits != 1 {
+      await change(of: { _ = model.value }, after: {})
+    }
+    try await change(of: { _ = model.value }, after: { try settings.commit { $0.visits = 2 } })
+    #expect(model.value.visits == 2)
+    try settings.home.close()
+    await running.value
+  }
+
+  @Test("a change that is refused leaves the value and says why; the next one that is not clears it")
+  func refused() {
+    let model = SettingsModel(SharedSettings<LocaleSettings>(in: .inMemory()))
+    model.commit { $0.timeFormat = "13" }
+    #expect(model.value.timeFormat == "12" && model.error is UnknownTimeFormat)
+    model.commit { $0.timeFormat = "24" }
+    #expect(model.value.timeFormat == "24" && model.error == nil)
+  }
+
+  @Test("a model that is behind does not take a control back to an older value") func behind() async throws {
+    let settings = SharedSettings<LocaleSettings>(in: .inMemory())
+    let model = SettingsModel(settings)
+    let running = Task { await model.run() }
+    await Task.yield()
+    for visits in 1...50 { model.commit { $0.visits = visits } }
+    // The model has not heard of one of them yet: this function has not given up its turn.
+    var seen: [Int] = []
+    for _ in 0..<100 {
+      await Task.yield()
+      seen.append(model.value.visits)
+    }
+    #expect(seen.allSatisfy { $0 == 50 })
+    try settings.home.close()
+    await running.value
+    #expect(model.value.visits == 50)
+  }
+}

@@ -1,0 +1,167 @@
+import Bothy
+import BothyMacros
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+private enum Home {
+  static let home = SettingsHome.inMemory()
+}
+
+@SettingsGroup(in: Home.home) private struct LocaleSettings {
+  var languageLocale = "en"
+  @Named("format") var timeFormat = "12"
+  var mood: Mood = .calm
+  var volume: Double?
+  @Transient var isShown = false
+
+  static func preCommit(old: LocaleSettings, proposed: LocaleSettings) throws {
+    if !["12", "24"].contains(proposed.timeFormat) { throw StoreError(.invalidValue, "12 or 24") }
+  }
+}
+
+@SettingsGroup(
+  "Locale", version: 2, steps: [SettingsStep(to: 2, .rename(from: "languageLocale", to: "language"))])
+struct LaterSettings {
+  var language = "en"
+}
+
+private let settingsMacro = [
+  "SettingsGroup": MacroSpec(
+    type: SettingsGroupMacro.self, conformances: ["SettingsGroup", "HostedSettingsGroup"])
+]
+
+@Suite("A struct marked @SettingsGroup") struct SettingsGroupTests {
+  /// Promises: K-1, K-7
+  @Test("is adopted by one line, and read, changed and followed by its name") func hosted() async throws {
+    #expect(LocaleSettings.current.languageLocale == "en" && LocaleSettings.current.volume == nil)
+    let changes = LocaleSettings.changes
+    try LocaleSettings.commit {
+      $0.languageLocale = "ar"
+      $0.mood = .busy
+      $0.volume = 0.5
+      $0.isShown = true
+    }
+    #expect(LocaleSettings.current.mood == .busy)
+    #expect(throws: StoreError.self) { try LocaleSettings.commit { $0.timeFormat = "13" } }
+    #expect(LocaleSettings.fields.map(\.name) == ["languageLocale", "format", "mood", "volume"])
+    let stored = try LocaleSettings.settings.load()
+    #expect(stored.languageLocale == "ar" && stored.volume == 0.5)
+    for await change in changes {
+      #expect(change.changedKeys == ["languageLocale", "mood", "volume"] && change.changed(\.mood))
+      break
+    }
+  }
+
+  @Test("has the name, version and steps that it says") func arguments() {
+    #expect(LaterSettings.groupName == "Locale" && LaterSettings.version == 2)
+    #expect(LaterSettings.steps.map(\.version) == [2])
+    #expect(SharedSettings<LaterSettings>(in: .inMemory()).current.language == "en")
+  }
+
+  @Test("gets these members") func expansion() {
+    expectExpansion(
+      """
+      @SettingsGroup("Locale", in: home, version: 2) public struct LocaleSettings {
+        public var language = "en"
+        @Merge(.counter) public var visits = 0
+      }
+      """,
+      """
+      public struct LocaleSettings {
+        public var language = "en"
+        @Merge(.counter) public var visits = 0
+
+        nonisolated public init() {
+        }
+
+        nonisolated public static var groupName: String {
+          "Locale"
+        }
+
+        nonisolated public static var version: Int {
+          2
+        }
+
+        nonisolated public static let fields: [Bothy.FieldSchema] = [
+          .field("language", String.self),
+          .field("visits", Int.self, merge: .counter)
+        ]
+
+        nonisolated public static let settings = Bothy.SharedSettings<Self>(in: home)
+
+        nonisolated public func encode(to fields: inout Bothy.FieldEncoder) {
+          self.language.encodeField(to: &fields)
+          self.visits.encodeField(to: &fields)
+        }
+
+        nonisolated public init(from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+          self.language = try String(fromField: &fields)
+          self.visits = try Int(fromField: &fields)
+        }
+      }
+
+      extension LocaleSettings: nonisolated Bothy.HostedSettingsGroup {
+      }
+      """, macros: settingsMacro)
+  }
+
+  @Test("is told what settings can't have") func problems() {
+    expectExpansion(
+      """
+      @SettingsGroup struct Wrong {
+        var id = ""
+        var name: String
+        @Indexed var indexed = 1
+      }
+      """,
+      """
+      struct Wrong {
+        var id = ""
+        var name: String
+        @Indexed var indexed = 1
+      }
+      """,
+      diagnostics: [
+        DiagnosticSpec(
+          message: "A settings group is one row and has no id. Give the property another name.", line: 2,
+          column: 7),
+        DiagnosticSpec(
+          message: "'name' needs a default: before anything is stored, settings are their defaults.", line: 3,
+          column: 7),
+        DiagnosticSpec(
+          message: "@Indexed has no effect on settings, which are one row.", line: 4, column: 3),
+      ], macros: settingsMacro)
+  }
+
+  /// A declaration, the message that it is answered with, and where that stands.
+  static let refused: [(source: String, message: String, line: Int, column: Int)] = [
+    ("@SettingsGroup class Wrong {}", "Only a struct can be a settings group, not a class.", 1, 1),
+    (
+      "@SettingsGroup struct Wrong<T> {}",
+      "A settings group can't be generic: it has one name and one row.", 1, 28
+    ),
+    (
+      "@SettingsGroup struct Bothyness {}",
+      "'Bothyness' can't be the name of a settings group. Name it with @SettingsGroup(\"…\").", 1, 23
+    ),
+    (
+      "@SettingsGroup struct Wrong {\n  var picture: Blob?\n}",
+      "'Blob?' can't be a setting: settings hold values, no references to records and no files.", 2, 7
+    ),
+    (
+      "@SettingsGroup struct Wrong {\n  var friends: [Reference<Person>] = []\n}",
+      "'[Reference<Person>]' can't be a setting: settings hold values, no references to records and no files.",
+      2, 7
+    ),
+  ]
+
+  @Test("must be a struct of values with a name", arguments: refused.indices) func refusal(_ index: Int) {
+    let (source, message, line, column) = Self.refused[index]
+    expectExpansion(
+      source, String(source.dropFirst("@SettingsGroup ".count)),
+      diagnostics: [DiagnosticSpec(message: message, line: line, column: column)], macros: settingsMacro)
+  }
+}

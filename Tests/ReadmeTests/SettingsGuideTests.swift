@@ -1,0 +1,102 @@
+import Bothy
+import BothyTesting
+import Foundation
+import Testing
+
+// settings: begin
+enum AppSettings {
+  static let home = SettingsHome(appGroup: "group.org.example.app")
+}
+
+@SettingsGroup(in: AppSettings.home) struct LocaleSettings {
+  var languageLocale = "en"
+  var regionLocale = "en"
+  var timeFormat = "12"
+}
+// settings: end
+
+/// The app; its home would be a folder of the person who runs the tests, so it is compiled and not run.
+func showLocale(reload: () -> Void) async throws {
+  // settings: begin
+  let language = LocaleSettings.current.languageLocale
+  try LocaleSettings.commit { $0.timeFormat = "24" }
+  for await change in LocaleSettings.changes where change.changed(\.timeFormat) { reload() }
+  // settings: end
+  print(language)
+}
+
+// settings: begin
+extension LocaleSettings {
+  static func preCommit(old: Self, proposed: Self) throws {
+    guard ["12", "24"].contains(proposed.timeFormat) else { throw UnknownTimeFormat() }
+  }
+  static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws {
+    guard old.languageLocale != new.languageLocale else { return }
+    try settings.commit { $0.regionLocale = new.languageLocale }
+  }
+}
+// settings: end
+
+struct UnknownTimeFormat: Error {}
+
+/// The next version of the app.
+enum NextVersion {
+  // settings: begin
+  @SettingsGroup(
+    in: AppSettings.home, version: 2,
+    steps: [
+      SettingsStep(to: 2, .rename(from: "languageLocale", to: "language")),
+      SettingsStep(to: 2, .convert(field: "timeFormat") { .int($0 == "24" ? 24 : 12) }),
+      SettingsStep(to: 2, .remove(field: "regionLocale")),
+      SettingsStep(to: 2, .add(field: "greeting") { $0["language"] == "de" ? "Hallo" : "Hello" }),
+    ])
+  struct LocaleSettings {
+    var language = "en"
+    var timeFormat = 12
+    var greeting = "Hello"
+  }
+  // settings: end
+}
+
+@Suite("The code of docs/settings.md")
+struct SettingsGuideTests {
+  /// Promises: K-3, K-5, B-36
+  @Test("hooks refuse and follow up") func hooks() throws {
+    let settings = SharedSettings<LocaleSettings>(in: .inMemory())
+    #expect(throws: UnknownTimeFormat.self) { try settings.commit { $0.timeFormat = "13" } }
+    try settings.commit { $0.languageLocale = "ar" }
+    #expect(settings.current.regionLocale == "ar" && settings.current.timeFormat == "12")
+  }
+
+  /// Promises: K-10
+  @Test("steps lead from what one version of the app stored to what the next declares") func steps() throws {
+    let store = try Store(inMemory: Schema(types: []))
+    try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit {
+      $0.languageLocale = "de"
+      $0.timeFormat = "24"
+    }
+    let next = try SharedSettings<NextVersion.LocaleSettings>(in: SettingsHome(store)).load()
+    #expect(next.language == "de" && next.timeFormat == 24 && next.greeting == "Hallo")
+  }
+
+  @Test("a group whose type is in the schema of a synced store is synced") func synced() async throws {
+    let path = NSTemporaryDirectory() + "bothy-guide-\(UUIDv7.make()).bothy"
+    let remote = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
+    // settings: begin
+    let schema = Schema(types: [Todo.schema, LocaleSettings.recordType])
+    let store = try SyncedStore(at: path, schema: schema, remote: remote)
+    let home = SettingsHome(store.store)
+    // settings: end
+    try SharedSettings<LocaleSettings>(in: home).commit { $0.timeFormat = "24" }
+    #expect(await store.sync().pushed == 1)
+    try home.close()
+    for end in ["", "-wal", "-shm", "-signals"] { try? FileManager.default.removeItem(atPath: path + end) }
+  }
+
+  @Test("is the code of this file") func isThisFile() throws {
+    let compiled = try PublishedCode.compiled(in: #filePath, marker: "settings")
+    let published = try PublishedCode.published(in: "docs/settings.md", near: #filePath)
+    #expect(!published.isEmpty)
+    #expect(published == compiled)
+  }
+}
