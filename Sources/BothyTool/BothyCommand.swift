@@ -15,6 +15,7 @@ struct BothyCommand: AsyncParsableCommand {
       Agree with others:  bothy sync notes.bothy --server http://localhost:8080
       Keep downloads:     bothy cache get https://tiles.example.org/16/10472/22982.png
       Know what is near:  bothy places near oslo.places --lat 59.91 --lon 10.75
+      An app's settings:  bothy settings set app.bothy Locale timeFormat 24
 
       Every command takes --json: one JSON document on standard output. Logs and
       progress go to standard error. Exit status: 0 done, 1 failed (the reason is on
@@ -27,7 +28,7 @@ struct BothyCommand: AsyncParsableCommand {
       StatusCommand.self,
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
-      CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self,
+      CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self, SettingsCommand.self,
       CompletionsCommand.self, DebugCommand.self,
     ])
 

@@ -1,4 +1,5 @@
 import BothyGeo
+import BothySettings
 import BothyStore
 import BothySync
 import Foundation
@@ -12,6 +13,7 @@ struct Reason {
       switch error {
       case let error as ToolError: error.message
       case let error as StoreError: error.message
+      case let error as SettingsError: error.message
       case let error as GeoError: error.message
       case let error as SyncError: Self.sentence(of: error)
       case let error as RemoteError: error.message

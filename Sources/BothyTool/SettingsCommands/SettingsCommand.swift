@@ -1,0 +1,76 @@
+import ArgumentParser
+import BothySettings
+import BothyStore
+
+/// `bothy settings`: groups of settings that apps keep in a file.
+struct SettingsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "settings",
+    abstract: "Reads, sets and watches the settings that apps keep in a file.",
+    discussion: """
+      A group is made by the app that declares it; here its values are read and set by
+      name. Apps that have it open hear of a change at once. What an app checks before
+      it stores a change (preCommit) is not checked here, only the kind of the value.
+
+      Example:  bothy settings get app.bothy
+                bothy settings get app.bothy Locale timeFormat
+                bothy settings set app.bothy Locale timeFormat 24
+                bothy settings watch app.bothy Locale --json
+      """,
+    subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsWatchCommand.self])
+
+  /// Opens an existing file, runs `body` and closes it. Nothing is made, and a damaged file is left as it is.
+  static func with<Result>(_ path: String, _ body: (Store) async throws -> Result) async throws -> Result {
+    var options = StoreOptions(readers: 1, cacheSize: 1 << 20)
+    options.damagedFile = .leave
+    let store: Store
+    do { store = try Store(existing: path, options: options) } catch let error as StoreError
+      where error.code == .cannotOpen
+    {
+      throw ToolError(
+        "There are no settings at \(path): \(error.message) Apps make the file when they first read a group.")
+    }
+    do {
+      let result = try await body(store)
+      try store.close()
+      return result
+    } catch {
+      try? store.close()  // the first error is the one to tell
+      throw error
+    }
+  }
+}
+
+/// How groups and values are shown.
+extension SettingsRow {
+  func write(to writer: inout JSONWriter) {
+    writer.member("group", name)
+    writer.member("version", version)
+    writer.object("values") { writer in
+      for field in fields.sorted(by: { $0.name < $1.name }) {
+        writer.key(field.name)
+        (values[field.name] ?? .null).write(to: &writer)
+      }
+    }
+  }
+
+  /// One line for the group, one for each value.
+  var text: String {
+    let width = fields.map(\.name.count).max() ?? 0
+    let lines = fields.map { field in
+      let padding = String(repeating: " ", count: width - field.name.count)
+      return "  \(field.name)\(padding)  \((values[field.name] ?? .null).plainText)"
+    }
+    return (["\(name) (version \(version))"] + lines).joined(separator: "\n")
+  }
+}
+
+extension FieldValue {
+  /// Texts as they are, everything else as JSON.
+  var plainText: String {
+    if case .text(let text) = self { return text }
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.string
+  }
+}

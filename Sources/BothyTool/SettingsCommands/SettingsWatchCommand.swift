@@ -1,0 +1,68 @@
+import ArgumentParser
+import BothySettings
+import BothyStore
+
+/// `bothy settings watch`: a group, each time it changes.
+struct SettingsWatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Prints a group or one value now and after each change of it, by any process.",
+    discussion: """
+      With --json one document a line. Ends at Ctrl-C, or after --count documents.
+
+      Example:  bothy settings watch app.bothy Locale --json
+                bothy settings watch app.bothy Locale timeFormat
+      """)
+
+  @Argument(help: ArgumentHelp("The file.", valueName: "db"), completion: .file()) var path: String
+  @Argument(help: "The group.") var group: String
+  @Argument(help: "The setting; all of the group's when left out.") var key: String?
+  @Option(help: ArgumentHelp("End after so many.", valueName: "n")) var count: Int?
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await SettingsCommand.with(path) { store in
+      let stored = StoredSettings(in: store)
+      let first = try stored.group(group)
+      if let key { _ = try first.field(key) }
+      let values = try stored.values(of: group)
+      let (key, output, count) = (key, output, count)
+      try await Interrupts.running {
+        var last: SettingsRow?
+        var seen = 0
+        for try await row in values {
+          guard let row else { continue }
+          let changed = last.map { row.changedKeys(since: $0) } ?? []
+          let isNews = last == nil || !changed.isEmpty && key.map { changed.contains($0) } ?? true
+          last = row
+          guard isNews else { continue }
+          try Self.print(row, key, changed, output)
+          seen += 1
+          if seen == count { return }
+        }
+      }
+    }
+  }
+
+  private static func print(
+    _ row: SettingsRow, _ key: String?, _ changed: [String], _ output: OutputOptions
+  ) throws {
+    let value = key.map { row.values[$0] ?? .null }
+    try output.print {
+      value?.plainText ?? row.text + "\n"
+    } json: { writer in
+      if let key, let value {
+        writer.member("group", row.name)
+        writer.member("key", key)
+        writer.key("value")
+        value.write(to: &writer)
+      } else {
+        row.write(to: &writer)
+        writer.key("changedKeys")
+        writer.beginArray()
+        for name in changed.sorted() { writer.value(name) }
+        writer.endArray()
+      }
+    }
+  }
+}
