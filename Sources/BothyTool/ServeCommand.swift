@@ -51,6 +51,11 @@ struct ServeCommand: AsyncParsableCommand {
   var tilesMaxAge = "7d"
   @Flag(help: "Give tiles to everybody, also where tokens are asked for.") var openTiles = false
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
+  @Option(
+    help: ArgumentHelp(
+      "Append spans to a file: a line of JSON for each request and each transaction.", valueName: "file"),
+    completion: .file())
+  var traces: String?
   @OptionGroup(title: "Access") var access: AccessOptions
   @OptionGroup var output: OutputOptions
 
@@ -108,10 +113,13 @@ struct ServeCommand: AsyncParsableCommand {
     _ = try PrivateFile.create(at: database)
     var limits = ServerConfiguration.Limits()
     access.set(&limits)
-    return ServerConfiguration(
+    var configuration = ServerConfiguration(
       host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules,
       blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tiles: library,
       access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
+    configuration.auditLogger.logLevel = logLevel
+    if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }
+    return configuration
   }
 
   private func logger() -> Logger {

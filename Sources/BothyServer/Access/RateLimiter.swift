@@ -3,7 +3,7 @@ import Synchronization
 /// A token bucket for each key: so many requests at once, then so many a second.
 ///
 /// Memory is bounded: full buckets are forgotten, and where too many are not full, keys that come new share one bucket.
-final class RateLimiter<Key: Hashable & Sendable>: Sendable {
+package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let rate: Double
   private let burst: Double
   private let capacity: Int
@@ -21,7 +21,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Nil when there is no limit.
-  init?(rate: Double?, burst: Int, capacity: Int = 50_000) {
+  package init?(rate: Double?, burst: Int, capacity: Int = 50_000) {
     guard let rate, rate > 0 else { return nil }
     self.rate = rate
     self.burst = Double(max(1, burst))
@@ -30,10 +30,10 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   }
 
   /// The number of buckets that are remembered.
-  var count: Int { state.withLock { $0.buckets.count } }
+  package var count: Int { state.withLock { $0.buckets.count } }
 
   /// Takes one token at `now`, a monotonic time. Returns nil, or how many whole seconds to wait.
-  func delay(for key: Key, at now: Duration) -> Int? {
+  package func delay(for key: Key, at now: Duration) -> Int? {
     state.withLock { state in
       if let bucket = state.buckets[key] {
         let (rest, wait) = take(from: bucket, at: now)
@@ -55,7 +55,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private func take(from bucket: Bucket, at now: Duration) -> (rest: Bucket, wait: Int?) {
     var bucket = bucket
     bucket.tokens = refilled(bucket, at: now)
-    bucket.updated = now
+    bucket.updated = max(bucket.updated, now)
     if bucket.tokens >= 1 {
       bucket.tokens -= 1
       return (bucket, nil)

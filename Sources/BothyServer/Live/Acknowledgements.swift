@@ -25,4 +25,9 @@ final class Acknowledgements: Sendable {
       return true
     }
   }
+
+  /// The device was not noted after all.
+  func forget(space: String, device: String) {
+    noted.withLock { $0[Key(space: space, device: device)] = nil }
+  }
 }

@@ -53,7 +53,10 @@ extension ServerParts {
     guard request.pulls.contains(where: { $0.cursor != nil }),
       acknowledgements.isDue(space: call.space, device: request.device, at: now())
     else { return }
-    do { try await authority.acknowledge(space: call.space, request) } catch {
+    do {
+      if try await authority.acknowledge(space: call.space, request) { return }
+      acknowledgements.forget(space: call.space, device: request.device)
+    } catch {
       logger.warning(
         "how far a device is was not noted",
         metadata: AuditLog.metadata(call.subject, ["error": "\(LogText.safe("\(error)"))"]))

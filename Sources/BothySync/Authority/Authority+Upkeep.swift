@@ -29,17 +29,22 @@ public struct UpkeepReport: Sendable, Hashable {
 }
 
 extension Authority {
-  /// Notes how far the device of a request is, by the cursors it sent: what it has, it need not be told again.
+  /// Notes how far the device of a request is, by the cursors it sent: what it has, it need not be told again. Says whether
+  /// there was anything to note; cursors of another history say nothing.
   ///
   /// One write transaction for each place it pulls from; callers do it now and then, not with each request.
-  public func acknowledge(space: String, _ request: SyncRequest) async throws {
-    guard let ledger = ledger.upkeep else { return }
+  @discardableResult
+  public func acknowledge(space: String, _ request: SyncRequest) async throws -> Bool {
+    guard let ledger = ledger.upkeep else { return false }
     let epoch = try await ledger.read(space: space) { $0.epoch }
+    var isNoted = false
     for pull in request.pulls {
       guard let cursor = pull.cursor.flatMap(Cursor.init(token:)), cursor.epoch == epoch else { continue }
+      isNoted = true
       try await ledger.acknowledge(
         space: space, device: request.device, scope: cursor.scopeMark, position: cursor.position, at: now())
     }
+    return isNoted
   }
 
   /// One round of upkeep of a space: marks the time, forgets tombstones that are old enough, removes blobs that no record

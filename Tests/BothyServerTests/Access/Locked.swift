@@ -10,4 +10,6 @@ final class Locked<Value: Sendable>: Sendable {
     get { state.withLock { $0 } }
     set { state.withLock { $0 = newValue } }
   }
+
+  func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
 }

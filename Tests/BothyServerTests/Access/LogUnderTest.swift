@@ -29,7 +29,8 @@ final class LogUnderTest: Sendable {
 
     func log(event: LogEvent) {
       let all = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
-      log.kept.value += [Line(level: event.level, message: "\(event.message)", metadata: all)]
+      let line = Line(level: event.level, message: "\(event.message)", metadata: all)
+      log.kept.change { $0.append(line) }
     }
   }
 }

@@ -67,6 +67,34 @@ struct RefusalTests {
     }
   }
 
+  @Test("a bucket refills at its rate, says how long to wait, and takes no notice of time that goes back")
+  func bucket() throws {
+    let limiter = try #require(RateLimiter<String>(rate: 0.5, burst: 2, capacity: 3))
+    #expect(limiter.delay(for: "a", at: .seconds(1)) == nil)
+    #expect(limiter.delay(for: "a", at: .seconds(1)) == nil)
+    #expect(limiter.delay(for: "a", at: .seconds(1)) == 2)
+    #expect(limiter.delay(for: "a", at: .seconds(2)) == 1)
+    #expect(limiter.delay(for: "a", at: .seconds(3)) == nil)
+    #expect(limiter.delay(for: "a", at: .seconds(2)) == 2)
+    #expect(limiter.delay(for: "a", at: .seconds(4)) == 1)
+    let (none, zero) = (RateLimiter<String>(rate: nil, burst: 2), RateLimiter<String>(rate: 0, burst: 2))
+    #expect(none == nil && zero == nil)
+  }
+
+  @Test("memory is bounded whoever comes: those beyond share one bucket, and nobody gets a fresh one")
+  func crowd() throws {
+    let limiter = try #require(RateLimiter<Int>(rate: 0.001, burst: 2, capacity: 100))
+    for key in 0..<100 { #expect(limiter.delay(for: key, at: .seconds(1)) == nil) }
+    let admitted = (100..<10_000).count { limiter.delay(for: $0, at: .seconds(1)) == nil }
+    #expect(admitted == 2)
+    #expect(limiter.count == 100)
+    #expect(limiter.delay(for: 0, at: .seconds(2)) == nil)
+    #expect(limiter.delay(for: 0, at: .seconds(2)) != nil)
+    // Two hours later all buckets are full, and forgotten when room is needed.
+    #expect(limiter.delay(for: 20_000, at: .seconds(7200)) == nil)
+    #expect(limiter.count == 1)
+  }
+
   @Test(
     "groups of a token: what is shared with one is seen by its members, by name and by list, and lost with it"
   )

@@ -91,6 +91,7 @@ struct UpkeepTests {
     #expect(try await tombstones(world) == 1)
   }
 
+  /// Promises: Scenario-17
   @Test("a device that was away for longer starts over and loses no unsynced edit")
   func away() async throws {
     let world = try SimulatedWorld()

@@ -1,0 +1,50 @@
+public import Tracing
+
+/// A tracer that writes each span as a line of JSON when it ends, with the names that OpenTelemetry's exporters use, for
+/// collectors that read files.
+///
+///     {"traceId":"0af7…","spanId":"b7ad…","parentSpanId":"00f0…","name":"GET /healthz","kind":2,
+///      "startTimeUnixNano":"1732…","endTimeUnixNano":"1732…","attributes":{…},"status":{"code":0}}
+///
+/// It continues a trace by `traceparent` (W3C Trace Context) and leaves out those whose callers say they are not sampled.
+public struct TraceWriter: Tracer {
+  private let write: @Sendable ([UInt8]) -> Void
+
+  /// - Parameter write: takes a line with its end; called once for each span, from any task.
+  public init(write: @escaping @Sendable ([UInt8]) -> Void) { self.write = write }
+
+  public func startSpan<Instant: TracerInstant>(
+    _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,
+    at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
+  ) -> WrittenSpan {
+    var context = context()
+    let parent = context[TraceParent.self]
+    let place = TraceParent(
+      trace: parent?.trace ?? TraceParent.random(bytes: 16), span: TraceParent.random(bytes: 8),
+      isSampled: parent?.isSampled ?? true)
+    context[TraceParent.self] = place
+    return WrittenSpan(
+      operationName, context, place, parent: parent?.span, kind, start: instant().nanosecondsSinceEpoch,
+      write: write)
+  }
+
+  public func activeSpan(identifiedBy context: ServiceContext) -> WrittenSpan? { nil }
+
+  public func forceFlush() {}
+
+  public func extract<Carrier, Extract: Extractor>(
+    _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+  ) where Extract.Carrier == Carrier {
+    guard let field = extractor.extract(key: TraceParent.field, from: carrier),
+      let parent = TraceParent(field)
+    else { return }
+    context[TraceParent.self] = parent
+  }
+
+  public func inject<Carrier, Inject: Injector>(
+    _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+  ) where Inject.Carrier == Carrier {
+    guard let parent = context[TraceParent.self] else { return }
+    injector.inject(parent.text, forKey: TraceParent.field, into: &carrier)
+  }
+}

@@ -1,0 +1,52 @@
+import BothyServer
+import BothyStore
+import HTTPTypes
+import Testing
+import Tracing
+
+@Suite("Spans as lines of JSON")
+struct TraceWriterTests {
+  private static let trace = "0af7651916cd43dd8448eb211c80319c"
+  private static let parent = "b7ad6b7169203331"
+
+  private func spans(_ traceparent: String?) async throws -> [JSONValue] {
+    let lines = Locked<[[UInt8]]>([])
+    var server = try ServerUnderTest()
+    server.configuration.tracer = TraceWriter { line in lines.change { $0.append(line) } }
+    let field = try #require(HTTPField.Name("traceparent"))
+    try await server.run { call in
+      let headers: HTTPFields = traceparent.map { [field: $0] } ?? [:]
+      let reply = try await call(.get, "/v1/spaces/hut/changes", nil, headers)
+      #expect(reply.status == 200)
+    }
+    // Those of the upkeep aside.
+    let all = try lines.value.map { try JSONValue(parsing: $0) }
+    let request = all.first { $0["name"] == "GET /v1/spaces/{space}/changes" }
+    return all.filter { $0["traceId"] == request?["traceId"] }
+  }
+
+  @Test("a span goes on from the caller's, and the ledger's from the request's")
+  func continued() async throws {
+    let spans = try await spans("00-\(Self.trace)-\(Self.parent)-01")
+    #expect(spans.count == 2)
+    let request = try #require(spans.first { $0["kind"] == 2 })
+    #expect(request["traceId"] == .string(Self.trace))
+    #expect(request["parentSpanId"] == .string(Self.parent))
+    #expect(request["attributes"]?["http.response.status_code"] == 200)
+    let ledger = try #require(spans.first { $0["kind"] == 3 })
+    #expect(ledger["name"] == "ledger read")
+    #expect(ledger["parentSpanId"] == request["spanId"])
+    let times = ["startTimeUnixNano", "endTimeUnixNano"].map { UInt64(request[$0]?.stringValue ?? "") ?? 0 }
+    #expect(times[0] > 1_700_000_000_000_000_000 && times[0] <= times[1])
+  }
+
+  @Test("without a caller's trace one begins; a caller that does not sample gets no spans")
+  func begun() async throws {
+    let spans = try await spans(nil)
+    #expect(spans.count == 2)
+    #expect(spans.allSatisfy { $0["traceId"]?.stringValue?.count == 32 })
+    #expect(spans.count { $0["parentSpanId"] == nil } == 1)
+    #expect(try await self.spans("00-\(Self.trace)-\(Self.parent)-00").isEmpty)
+    #expect(try await self.spans("00-no-no-00").count == 2)
+  }
+}
