@@ -44,6 +44,14 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(
+      name: "SettingsBenchmarks",
+      dependencies: [
+        "Bars",
+        .product(name: "BothySettings", package: "bothy"),
+        .product(name: "BothyStore", package: "bothy"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
       name: "BothyBenchmarks",
       dependencies: [
         "Bars", "CFloor",

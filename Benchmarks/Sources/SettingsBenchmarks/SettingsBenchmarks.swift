@@ -1,0 +1,23 @@
+import Bars
+import Foundation
+
+/// `scripts/bench-settings`: what a read of settings costs after the first, beside a read of the same struct behind a
+/// lock.
+@main
+struct SettingsBenchmarks {
+  static func main() async {
+    do {
+      let folder = try RunFolder("bothy-settings")
+      defer { folder.remove() }
+      printLoad("before")
+      let bars = try await ReadRun(folder: folder.path).bars()
+      printLoad("after")
+      print()
+      Bar.print(bars)
+      exit(bars.allSatisfy(\.holds) ? 0 : 1)
+    } catch {
+      FileHandle.standardError.write(Data("bench-settings: \(error)\n".utf8))
+      exit(2)
+    }
+  }
+}
