@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "BothyCache", targets: ["BothyCache"]),
     .library(name: "BothyGeo", targets: ["BothyGeo"]),
     .library(name: "BothySettings", targets: ["BothySettings"]),
+    .library(name: "BothyPacks", targets: ["BothyPacks"]),
     .library(name: "BothyConfiguration", targets: ["BothyConfiguration"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
     .library(name: "BothyServer", targets: ["BothyServer"]),
@@ -67,6 +68,10 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "BothySettings", dependencies: ["BothyStore", grdb], swiftSettings: strict),
     .target(
+      name: "BothyPacks",
+      dependencies: ["BothyStore", "BothyCache", grdb, .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: strict),
+    .target(
       name: "BothyConfiguration",
       dependencies: ["BothyCache", .product(name: "Configuration", package: "swift-configuration")],
       swiftSettings: strict),
@@ -100,8 +105,8 @@ let package = Package(
     .executableTarget(
       name: "BothyTool",
       dependencies: [
-        "BothyStore", "BothySettings", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyServer",
-        httpTypes, log,
+        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP",
+        "BothyServer", httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],
@@ -119,7 +124,8 @@ let package = Package(
     .target(
       name: "Bothy",
       dependencies: [
-        "BothyStore", "BothySettings", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP", "BothyMacros",
+        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP",
+        "BothyMacros",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -133,6 +139,9 @@ let package = Package(
     .testTarget(
       name: "BothySettingsTests",
       dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyTesting", grdb],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyPacksTests", dependencies: ["BothyStore", "BothyCache", "BothyPacks", grdb, httpTypes],
       swiftSettings: strict),
     .testTarget(
       name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting", log],

@@ -30,12 +30,16 @@ struct SchemaInstaller {
   }
 
   func create(_ type: TypeSchema) throws {
+    try createTable(of: type)
+    try createIndexes(of: type)
+  }
+
+  func createTable(of type: TypeSchema) throws {
     var columns = ["_id TEXT PRIMARY KEY NOT NULL"]
     for field in type.fields { columns += Self.definitions(of: field) }
     if type.isSynced { columns += ["_container TEXT", "_version TEXT", "_extra TEXT"] }
     try database.execute(
       sql: "CREATE TABLE \(type.name.quotedIdentifier) (\(columns.joined(separator: ", "))) STRICT")
-    try createIndexes(of: type)
   }
 
   /// Adds a field's columns; old rows get the default value.

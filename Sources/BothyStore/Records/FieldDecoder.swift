@@ -12,7 +12,7 @@ public struct FieldDecoder {
   private let type: String
 
   /// Reads the current row of `statement` from `column` on; columns count from 0.
-  init(row statement: OpaquePointer, from column: Int32, type: String) {
+  package init(row statement: OpaquePointer, from column: Int32, type: String) {
     self.statement = statement
     self.column = column
     self.type = type
@@ -131,7 +131,7 @@ public struct FieldDecoder {
   }
 
   /// Reads one field of `kind` as a value; null where the column is null.
-  mutating func value(_ kind: FieldKind) throws(StoreError) -> FieldValue {
+  package mutating func value(_ kind: FieldKind) throws(StoreError) -> FieldValue {
     if nextIsNull() {
       skip(columns: kind == .coordinate ? 2 : 1)
       return .null

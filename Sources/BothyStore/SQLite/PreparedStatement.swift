@@ -70,6 +70,12 @@ package struct PreparedStatement {
     encoder.encode(value)
   }
 
+  /// Binds the values of one row of the table, in the order of its fields, two parameters for a coordinate.
+  package func bind(row values: [FieldValue], of table: TypeTable, from parameter: Int32) {
+    var encoder = FieldEncoder(binding: pointer, from: parameter)
+    for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
+  }
+
   package func text(at column: Int32) -> String? { pointer.text(at: column) }
 
   /// The bytes of a text column.

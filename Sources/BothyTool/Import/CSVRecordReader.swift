@@ -57,7 +57,7 @@ final class CSVRecordReader {
 
   /// A cell as the JSON that its field takes. Text that is no such JSON stays text, and the field's check
   /// says what is wrong with it.
-  private static func json(_ cell: String, _ field: FieldSchema) -> JSONValue {
+  static func json(_ cell: String, _ field: FieldSchema) -> JSONValue {
     switch field.kind {
     case .text, .uuid, .data, .reference: return .string(cell)
     case .bool where ["true", "false"].contains(cell.lowercased()): return .bool(cell.lowercased() == "true")

@@ -1,4 +1,5 @@
 import BothyGeo
+import BothyPacks
 import BothySettings
 import BothyStore
 import BothySync
@@ -15,6 +16,7 @@ struct Reason {
       case let error as StoreError: error.message
       case let error as SettingsError: error.message
       case let error as GeoError: error.message
+      case let error as PackError: error.message
       case let error as SyncError: Self.sentence(of: error)
       case let error as RemoteError: error.message
       case let error as CocoaError: Self.sentence(of: error)

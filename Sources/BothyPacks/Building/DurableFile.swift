@@ -1,0 +1,36 @@
+internal import Foundation
+
+/// Files and folders that are on the disk before anything says that they are there.
+enum DurableFile {
+  static func write(_ bytes: [UInt8], to path: String) throws {
+    try Data(bytes).write(to: URL(filePath: path))
+    try sync(path)
+  }
+
+  /// Forces a file, or the names in a folder, to the disk.
+  static func sync(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw unwritable(path) }
+    defer { close(descriptor) }
+    // Some file systems can't sync a folder; the names are then theirs to keep.
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw unwritable(path) }
+  }
+
+  static func size(of path: String) throws -> Int64 {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    return attributes[.size] as? Int64 ?? 0
+  }
+
+  /// Renames a file, folder or link, in place of what has the name if the system allows that.
+  static func rename(_ path: String, to name: String) throws {
+    guard Foundation.rename(path, name) == 0 else { throw unwritable(name) }
+  }
+
+  /// What went wrong last, as an error about `path`.
+  static func unwritable(_ path: String) -> PackError {
+    let reason = String(cString: strerror(errno))
+    return PackError(
+      .cannotWrite,
+      "\(path) can't be written: \(reason). Check the permissions of its folder and the room on the disk.")
+  }
+}

@@ -1,0 +1,52 @@
+public import BothyStore
+internal import GRDB
+
+/// Takes the rows of a pack that is being built. Lives inside the closure it is given to.
+public final class PackWriter {
+  private let database: Database
+  private let catalog: Catalog
+  private var inserts: [PreparedStatement?]
+  /// How many rows there are.
+  public private(set) var count = 0
+  var progress: (PackProgress) -> Void = { _ in }
+
+  init(_ database: Database, _ catalog: Catalog) {
+    self.database = database
+    self.catalog = catalog
+    inserts = Array(repeating: nil, count: catalog.tables.count)
+  }
+
+  /// Adds a record. Fields that are not given get the schema's defaults.
+  ///
+  /// Throws `PackError` `.invalidInput` when the type has a record with its id; `StoreError` `.unknownType`,
+  /// `.unknownField`, `.invalidValue`.
+  public func add(_ record: BothyStore.Record) throws {
+    let table = try catalog.table(record.type)
+    try insert(record.id, try table.checkedValues(record), table)
+  }
+
+  /// Adds an entity.
+  public func add<E: Entity>(_ entity: E) throws { try add(BothyStore.Record(entity)) }
+
+  private func insert(_ id: String, _ values: [FieldValue], _ table: TypeTable) throws {
+    let insert: PreparedStatement
+    if let kept = inserts[table.index] {
+      insert = kept
+    } else {
+      insert = try PreparedStatement(unkept: table.insertSQL, in: database)
+      inserts[table.index] = insert
+    }
+    insert.bind(id, at: 1)
+    insert.bind(row: values, of: table, from: 2)
+    do { try insert.run() } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      throw PackError(
+        .invalidInput, "Two records of \(table.schema.name) have the id '\(id)'. Ids name one record each.",
+        underlying: error)
+    }
+    count += 1
+    if count.isMultiple(of: 1000) {
+      try Task.checkCancellation()
+      progress(.rows(count))
+    }
+  }
+}

@@ -1,0 +1,89 @@
+internal import BothyStore
+internal import Foundation
+internal import GRDB
+
+/// The rows of a pack in one temporary file, in the order they came, until they are written to the files they belong in:
+/// so neither the rows nor the files need fit in memory.
+struct StagedRows {
+  let path: String
+  let catalog: Catalog
+  private let queue: DatabaseQueue
+  private let shardBy: [String: String]
+
+  /// One value that rows are split by, and how many rows have it.
+  struct Shard {
+    var key: FieldValue
+    var rows: Int
+  }
+
+  init(at path: String, _ schema: Schema, _ shardBy: [String: String]) throws {
+    self.path = path
+    self.shardBy = shardBy
+    catalog = Catalog(schema)
+    queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+    try queue.inDatabase { try FileAssembly($0).createTables(of: schema.types) }
+  }
+
+  /// A file that is thrown away when anything goes wrong needs no journal.
+  static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    // What is thrown in the middle leaves a transaction open, and the file is removed.
+    configuration.allowsUnsafeTransactions = true
+    configuration.label = "bothy.pack.build"
+    configuration.prepareDatabase { database in
+      try database.execute(
+        sql:
+          "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8192"
+      )
+    }
+    return configuration
+  }
+
+  /// Takes in what `body` adds; then numbers the rows of the shards.
+  func fill(_ body: (PackWriter) throws -> Void) throws {
+    try queue.inDatabase { database in
+      try database.execute(sql: "BEGIN")
+      try body(PackWriter(database, catalog))
+      for table in catalog.tables {
+        guard let field = shardBy[table.schema.name] else { continue }
+        let column = field.quotedIdentifier
+        try database.execute(
+          sql:
+            "CREATE INDEX \("bothy_shards_\(table.schema.name)".quotedIdentifier) ON \(table.name) (\(column))"
+        )
+      }
+      try database.execute(sql: "COMMIT")
+    }
+  }
+
+  func rows(of table: TypeTable) throws -> Int {
+    try queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.name)") ?? 0 }
+  }
+
+  /// The shards of a type in the order of their keys. Throws `PackError` `.invalidInput` for too many.
+  func shards(of table: TypeTable) throws -> [Shard] {
+    guard let field = shardBy[table.schema.name].flatMap({ table.schema[$0] }) else { return [] }
+    let column = field.name.quotedIdentifier
+    let shards = try queue.inDatabase { database -> [Shard] in
+      let statement = try PreparedStatement(
+        unkept: "SELECT count(*), \(column) FROM \(table.name) GROUP BY \(column) ORDER BY \(column)",
+        in: database)
+      var shards: [Shard] = []
+      while try statement.step(), shards.count <= PackBuilder.mostShards {
+        var decoder = FieldDecoder(row: statement.pointer, from: 1, type: table.schema.name)
+        shards.append(Shard(key: try decoder.value(field.kind), rows: Int(statement.int(at: 0))))
+      }
+      return shards
+    }
+    guard shards.count <= PackBuilder.mostShards else {
+      throw PackError(
+        .invalidInput,
+        "\(table.schema.name).\(field.name) has more than \(PackBuilder.mostShards) different values, each of which "
+          + "would be a file. Split by a field with fewer, or index this one.")
+    }
+    return shards
+  }
+
+  func close() throws { try queue.close() }
+}

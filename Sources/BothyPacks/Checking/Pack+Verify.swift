@@ -1,0 +1,67 @@
+internal import BothyStore
+internal import Foundation
+internal import GRDB
+
+/// Whether a pack is as it was built.
+extension Pack {
+  /// Reads every file: its length, SHA-256 and structure, and whether it has the rows it should.
+  ///
+  /// Runs on the calling thread, a mebibyte of memory at a time. `progress` is told how many files are done, of how many.
+  /// - Throws: `PackError` `.damagedFile` or `.checksumMismatch` for the first file that is not right; `.cancelled`.
+  public func verify(progress: (Int, Int) -> Void = { _, _ in }) throws {
+    for (number, file) in manifest.files.enumerated() {
+      try Self.check(file, in: folder.path)
+      try examine(file)
+      progress(number + 1, manifest.files.count)
+    }
+  }
+
+  /// The same without the checksums.
+  func examine() throws { for file in manifest.files { try examine(file) } }
+
+  /// Compares the length and SHA-256 of a file with what the manifest says.
+  static func check(_ file: PackManifest.File, in folder: String) throws {
+    let path = folder + "/" + file.name
+    guard let size = try? DurableFile.size(of: path) else {  // absent: said below
+      throw PackError(.damagedFile, "The file \(path) of a pack is not there. Get or build the pack again.")
+    }
+    guard size == file.bytes else {
+      throw PackError(
+        .damagedFile,
+        "The file \(path) of a pack has \(size) bytes in place of \(file.bytes). Get or build the pack again."
+      )
+    }
+    do {
+      guard try Checksum.sha256(ofFile: path) == file.sha256 else {
+        throw PackError(
+          .checksumMismatch,
+          "The file \(path) of a pack has other contents than its manifest says. Get or build the pack again."
+        )
+      }
+    } catch is CancellationError {
+      throw PackError(.cancelled, "The check was cancelled; nothing was changed.")
+    }
+  }
+
+  /// Opens a file by itself and counts its rows.
+  private func examine(_ file: PackManifest.File) throws {
+    let single = PackFile(file, of: manifest, in: folder.path, PackOptions())
+    let types = file.type.map { [$0] } ?? manifest.contents.filter { $0.shardedBy == nil }.map(\.type)
+    try single.read { database in
+      let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
+      guard verdict == "ok" else {
+        throw PackError(.damagedFile, "\(file.name) is damaged: \(verdict ?? "").")
+      }
+      var rows = 0
+      for type in types {
+        let table = try shapes.shape(named: type).table
+        // Every column must be there, too.
+        _ = try database.makeStatement(sql: table.selectByIDSQL)
+        rows += try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table.name)") ?? 0
+      }
+      guard rows == file.rows else {
+        throw PackError(.damagedFile, "\(file.name) has \(rows) rows in place of \(file.rows).")
+      }
+    }
+  }
+}

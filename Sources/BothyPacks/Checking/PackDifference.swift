@@ -1,0 +1,86 @@
+internal import BothyStore
+internal import Foundation
+
+/// What differs between two packs.
+public struct PackDifference: Sendable, Hashable {
+  /// What became of the records of one type.
+  public struct Records: Sendable, Hashable {
+    public var type: String
+    public var added = 0
+    public var removed = 0
+    public var changed = 0
+    /// The ids of up to a hundred of them, added ones first.
+    public var examples: [String] = []
+
+    public var isEmpty: Bool { added + removed + changed == 0 }
+  }
+
+  /// Whether both have the same schema; if not, records are compared in the types that both have.
+  public var hasSameSchema: Bool
+  /// The types that only one of the two has.
+  public var types: [String]
+  /// One for each type that both have.
+  public var records: [Records]
+  /// How many of the second pack's files the first one has, by their contents.
+  public var sameFiles: Int
+  public var isSame: Bool
+}
+
+extension Pack {
+  /// How `newer` differs from this pack. Files with the same contents are not read; of others the memory of a few bytes a
+  /// record is needed. Runs on the calling thread.
+  public func difference(from newer: Pack) throws -> PackDifference {
+    let (old, new) = (manifest, newer.manifest)
+    let known = Set(old.files.map(\.sha256))
+    let (mine, theirs) = (Set(old.schema.types.map(\.name)), Set(new.schema.types.map(\.name)))
+    var difference = PackDifference(
+      hasSameSchema: old.fingerprint == new.fingerprint, types: mine.symmetricDifference(theirs).sorted(),
+      records: [], sameFiles: new.files.count { known.contains($0.sha256) }, isSame: old.digest == new.digest)
+    for type in new.schema.types where mine.contains(type.name) {
+      difference.records.append(try compare(type.name, with: newer))
+    }
+    return difference
+  }
+
+  private func compare(_ type: String, with newer: Pack) throws -> PackDifference.Records {
+    let (mine, theirs) = (Set(files(of: type).map(\.sha256)), Set(newer.files(of: type).map(\.sha256)))
+    var found = PackDifference.Records(type: type)
+    var before = try marks(of: type) { !theirs.contains($0.sha256) }
+    func note(_ id: String) { if found.examples.count < 100 { found.examples.append(id) } }
+    var changed: [String] = []
+    for (id, mark) in try newer.marks(of: type, where: { !mine.contains($0.sha256) }).sorted(by: {
+      $0.key < $1.key
+    }) {
+      guard let old = before.removeValue(forKey: id) else {
+        found.added += 1
+        note(id)
+        continue
+      }
+      if old != mark { changed.append(id) }
+    }
+    found.changed = changed.count
+    found.removed = before.count
+    (changed + before.keys.sorted()).forEach(note)
+    return found
+  }
+
+  private func files(of type: String) -> [PackManifest.File] {
+    let isSplit = manifest.contents.contains { $0.type == type && $0.shardedBy != nil }
+    return manifest.files.filter { $0.type == (isSplit ? type : nil) }
+  }
+
+  /// A hash of each record of a type in the files that are asked for, by its id.
+  private func marks(of type: String, where isWanted: (PackManifest.File) -> Bool) throws -> [String: Int] {
+    var marks: [String: Int] = [:]
+    let shape = try shapes.shape(named: type)
+    for file in files(of: type) where isWanted(file) {
+      let single = PackFile(file, of: manifest, in: folder.path, PackOptions())
+      try single.read { database in
+        var query = RecordQuery(type)
+        query.isUnordered = true
+        try ReadTransaction(database, shape.catalog).forEach(query) { marks[$0.id] = $0.fields.hashValue }
+      }
+    }
+    return marks
+  }
+}

@@ -1,0 +1,89 @@
+internal import Foundation
+
+/// The files of a shelf: `versions/<name>/` for each version, `versions/<name>.lock` that its readers share, and the
+/// link `current`. Whoever renames a new link onto it has installed.
+struct PackVersions: Sendable {
+  let root: String
+
+  init(_ root: String) { self.root = root.count > 1 && root.hasSuffix("/") ? String(root.dropLast()) : root }
+
+  private var folder: String { root + "/versions" }
+  private var link: String { root + "/current" }
+  /// Where versions are put together, with names that nobody reads.
+  var incoming: String { root + "/incoming" }
+
+  /// The folder of the installed version; nil when there is none.
+  var current: String? {
+    // No link: nothing is installed.
+    guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { return nil }
+    return root + "/" + target
+  }
+
+  /// Makes the folders. Throws `PackError` `.cannotWrite`.
+  func prepare() throws(PackError) {
+    do {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(atPath: incoming, withIntermediateDirectories: true)
+    } catch {
+      throw PackError(
+        .cannotWrite, "\(root) can't be made. Check that the folder it is in may be written.",
+        underlying: error)
+    }
+  }
+
+  /// Keeps a version while it is read; nil when it has gone. When the last reader of an old version is done, it goes.
+  func lease(on version: String) -> VersionLease? {
+    VersionLease(version) { [self] in if current != version { _ = VersionLease.removeIfUnused(version) } }
+  }
+
+  /// Makes what was put together in `staged` the installed version: its files are on the disk already. Returns its folder.
+  func adopt(_ staged: String, named name: String) throws -> String {
+    let version = folder + "/" + name
+    guard FileManager.default.createFile(atPath: version + ".lock", contents: nil) else {
+      throw DurableFile.unwritable(version + ".lock")
+    }
+    try DurableFile.rename(staged, to: version)
+    try DurableFile.sync(folder)
+    let next = incoming + "/" + name
+    try FileManager.default.createSymbolicLink(atPath: next, withDestinationPath: "versions/" + name)
+    try DurableFile.rename(next, to: link)
+    try DurableFile.sync(root)
+    return version
+  }
+
+  /// Removes what was not put together to the end; only for whoever holds the lock.
+  func clean() {
+    for name in names(in: incoming) {
+      try? FileManager.default.removeItem(atPath: incoming + "/" + name)  // what stays goes the next time
+    }
+  }
+
+  /// Removes old versions that nobody reads.
+  func sweep() {
+    let current = current
+    for name in Set(names(in: folder).map { $0.hasSuffix(".lock") ? String($0.dropLast(5)) : $0 }) {
+      let version = folder + "/" + name
+      if version != current { _ = VersionLease.removeIfUnused(version) }
+    }
+  }
+
+  private func names(in folder: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // no folder: nothing in it
+  }
+}
+
+/// The right to install on a shelf: one at a time among all processes. The system takes it back from the dead.
+final class ShelfLock: Sendable {
+  private let descriptor: Int32
+
+  /// Throws `PackError` `.busy` when somebody else has it.
+  init(_ root: String) throws(PackError) {
+    descriptor = open(root + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw DurableFile.unwritable(root + "/lock") }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw PackError(.busy, "Somebody else installs in \(root). Try again when they are done.")
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+}

@@ -1,0 +1,23 @@
+internal import Crypto
+internal import Foundation
+
+/// SHA-256 of bytes and of files.
+enum Checksum {
+  static func sha256(of bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+
+  /// Reads the file once, a mebibyte at a time. Throws what the file system throws; stops when the task is cancelled.
+  static func sha256(ofFile path: String) throws -> String {
+    let file = try FileHandle(forReadingFrom: URL(filePath: path))
+    defer { try? file.close() }  // read only: nothing is lost
+    var hash = SHA256()
+    while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
+      try Task.checkCancellation()
+      hash.update(data: chunk)
+    }
+    return hexadecimal(hash.finalize())
+  }
+
+  private static func hexadecimal(_ digest: SHA256Digest) -> String {
+    digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,155 @@
+package import BothyStore
+
+/// The manifest as a JSON document, and back: nothing of it is believed before it was looked at.
+extension PackManifest {
+  /// The bytes of `manifest.json`: the same manifest has the same ones.
+  package var text: [UInt8] {
+    var writer = JSONWriter()
+    json.write(to: &writer)
+    return writer.bytes + [UInt8(ascii: "\n")]
+  }
+
+  package var json: JSONValue {
+    [
+      "format": .int(Int64(Self.format)), "name": .string(name), "version": .string(version),
+      "fingerprint": .string(fingerprint), "schema": schema.json,
+      "types": .array(contents.map(\.json)), "files": .array(files.map(\.json)),
+    ]
+  }
+
+  /// Reads the bytes of a manifest. Throws `PackError` `.corruptManifest`, `.newerFormat` or `.unsafeName`.
+  package init(parsing bytes: some ContiguousBytesSource, of pack: String) throws(PackError) {
+    let document: JSONValue
+    do { document = try JSONValue(parsing: bytes) } catch {
+      throw Self.corrupt(pack, "it is not JSON")
+    }
+    guard let format = document["format"]?.intValue else { throw Self.corrupt(pack, "it has no 'format'") }
+    guard format <= Self.format else {
+      throw PackError(
+        .newerFormat,
+        "The pack \(pack) has format \(format); this version of Bothy knows up to \(Self.format). Update the app."
+      )
+    }
+    guard let name = document["name"]?.stringValue, let version = document["version"]?.stringValue,
+      let schemaJSON = document["schema"], let types = document["types"]?.arrayValue,
+      let files = document["files"]?.arrayValue
+    else { throw Self.corrupt(pack, "it lacks one of name, version, schema, types, files") }
+    let schema: Schema
+    do { schema = try Schema(json: schemaJSON.canonicalText) } catch {
+      throw Self.corrupt(pack, error.message)
+    }
+    guard let contents = Self.contents(types, schema) else {
+      throw Self.corrupt(pack, "its types are not those of its schema")
+    }
+    self.init(name: name, version: version, schema: schema, contents: contents, files: [])
+    for json in files { self.files.append(try file(json, of: pack)) }
+    try check(document, of: pack)
+  }
+
+  /// What must hold between the parts.
+  private func check(_ document: JSONValue, of pack: String) throws(PackError) {
+    guard document["fingerprint"]?.stringValue == fingerprint else {
+      throw Self.corrupt(pack, "its fingerprint is not that of its schema")
+    }
+    guard let index = files.first, index.type == nil, !files.dropFirst().contains(where: { $0.type == nil })
+    else { throw Self.corrupt(pack, "its first file and no other must be the index") }
+    guard Set(files.map { $0.name.lowercased() }).count == files.count else {
+      throw Self.corrupt(pack, "it names a file twice")
+    }
+    for content in contents where content.shardedBy != nil {
+      let shards = files.filter { $0.type == content.type }
+      guard Set(shards.map(\.key)).count == shards.count,
+        shards.reduce(0, { $0 + $1.rows }) == content.rows
+      else { throw Self.corrupt(pack, "the shards of \(content.type) do not add up") }
+    }
+  }
+
+  private static func contents(_ types: [JSONValue], _ schema: Schema) -> [Contents]? {
+    guard types.count == schema.types.count else { return nil }
+    var contents: [Contents] = []
+    for (json, type) in zip(types, schema.types) {
+      let field = json["shardedBy"]?.stringValue
+      guard json["name"]?.stringValue == type.name, let rows = json["rows"]?.intValue, rows >= 0,
+        field == nil || field.flatMap({ type[$0] })?.kind.canShard == true
+      else { return nil }
+      contents.append(Contents(type: type.name, rows: Int(rows), shardedBy: field))
+    }
+    return contents
+  }
+
+  private func file(_ json: JSONValue, of pack: String) throws(PackError) -> File {
+    guard let name = json["name"]?.stringValue, let rows = json["rows"]?.intValue, rows >= 0,
+      let bytes = json["bytes"]?.intValue, bytes >= 0, let sha256 = json["sha256"]?.stringValue,
+      sha256.utf8.count == 64
+    else { throw Self.corrupt(pack, "a file lacks one of name, rows, bytes, sha256") }
+    guard Self.isSafe(name) else {
+      throw PackError(
+        .unsafeName,
+        "The pack \(pack) names the file '\(name.prefix(100))', which may lie elsewhere. It was not made by "
+          + "`bothy pack build`; don't use it.")
+    }
+    var file = File(name: name, rows: Int(rows), bytes: bytes, sha256: sha256)
+    guard let type = json["type"]?.stringValue else { return file }
+    guard let content = contents.first(where: { $0.type == type }), let field = content.shardedBy,
+      let kind = schema[type]?[field]?.kind,
+      let key = json["key"].map({ try? FieldValue(json: $0, kind: kind) }),
+      let key
+    else { throw Self.corrupt(pack, "the file \(name) has rows that the schema knows nothing of") }
+    file.type = type
+    file.key = key
+    return file
+  }
+
+  /// Letters, digits, `-`, `_` and dots, none of these first: a name and never a path.
+  private static func isSafe(_ name: String) -> Bool {
+    let allowed = name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+        true
+      default: false
+      }
+    }
+    return allowed && name.utf8.count <= 120 && name.hasSuffix(".sqlite")
+      && name.utf8.first.map { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "-") } == true
+  }
+
+  private static func corrupt(_ pack: String, _ what: String) -> PackError {
+    PackError(
+      .corruptManifest,
+      "The manifest of the pack \(pack) can't be used: \(what). Get or build the pack again.")
+  }
+}
+
+extension PackManifest.Contents {
+  fileprivate var json: JSONValue {
+    var members: [String: JSONValue] = ["name": .string(type), "rows": .int(Int64(rows))]
+    if let shardedBy { members["shardedBy"] = .string(shardedBy) }
+    return .object(members)
+  }
+}
+
+extension PackManifest.File {
+  package var json: JSONValue {
+    var members: [String: JSONValue] = [
+      "name": .string(name), "rows": .int(Int64(rows)), "bytes": .int(bytes), "sha256": .string(sha256),
+    ]
+    if let type {
+      members["type"] = .string(type)
+      var writer = JSONWriter()
+      key.write(to: &writer)
+      members["key"] = (try? JSONValue(parsing: writer.bytes)) ?? .null  // a value's own JSON always parses
+    }
+    return .object(members)
+  }
+}
+
+extension FieldKind {
+  /// Whether the values of such a field can tell the shards of a pack.
+  var canShard: Bool {
+    switch self {
+    case .bool, .int, .text, .date, .uuid, .reference: true
+    default: false
+    }
+  }
+}

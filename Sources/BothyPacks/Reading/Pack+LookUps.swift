@@ -1,0 +1,58 @@
+public import BothyStore
+
+/// Single records by id.
+extension Pack {
+  /// The record with `id`, or nil. One row by its key; of a type that is split, two: where the id is, from the index, and
+  /// the row from its shard. A few microseconds on the calling thread.
+  public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
+    let shape = try shapes.shape(of: E.self)
+    return try row(shape, id) { statement in
+      var fields = FieldDecoder(row: statement.pointer, from: 1, type: E.typeName)
+      return try E(id: id, from: &fields)
+    }
+  }
+
+  /// The record of any type, or nil.
+  public func record(_ id: RecordID) throws -> Record? {
+    let shape = try shapes.shape(named: id.type)
+    return try row(shape, id.id) { Record(id: id.id, try StoredRow(from: $0, shape.table), shape.table) }
+  }
+
+  /// The record that a reference names, or nil.
+  public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
+    try fetch(Target.self, id: reference.id)
+  }
+
+  private func row<Result>(
+    _ shape: TypeShape, _ id: String, _ read: (PreparedStatement) throws -> Result
+  ) throws -> Result? {
+    guard let shards = shape.shards else {
+      return try files.index.lookUp(shape.slot, sql: shape.bySQL) { statement in
+        statement.bind(id, at: 1)
+        return try statement.step() ? read(statement) : nil
+      }
+    }
+    guard let place = try locate(shape, id) else { return nil }
+    return try files.shard(shards.files[place.shard]).lookUp(shape.slot, sql: shape.bySQL) { statement in
+      statement.bind(place.row, at: 1)
+      return try statement.step() ? read(statement) : nil
+    }
+  }
+
+  /// Which shard of the type has the id, and in which row.
+  func locate(_ shape: TypeShape, _ id: String) throws -> (shard: Int, row: Int64)? {
+    let found: (shard: Int64, row: Int64)? = try files.index.lookUp(shape.mapSlot, sql: shape.mapSQL) {
+      statement in
+      statement.bind(id, at: 1)
+      return try statement.step() ? (statement.int(at: 0), statement.int(at: 1)) : nil
+    }
+    guard let found else { return nil }
+    guard let shards = shape.shards, shards.files.indices.contains(Int(found.shard)) else {
+      throw PackError(
+        .damagedFile,
+        "The index of the pack \(manifest.name) names a shard that is not there. Get or build the pack again."
+      )
+    }
+    return (Int(found.shard), found.row)
+  }
+}

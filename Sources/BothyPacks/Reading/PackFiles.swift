@@ -1,0 +1,63 @@
+internal import Synchronization
+
+/// The files of a pack that are open: the index, and the shards used last.
+final class PackFiles: Sendable {
+  private struct Entry {
+    let file: PackFile
+    var use: UInt64
+  }
+
+  private struct State {
+    var shards: [Int: Entry] = [:]
+    var use: UInt64 = 0
+    var isClosed = false
+  }
+
+  let index: PackFile
+  private let manifest: PackManifest
+  private let folder: String
+  private let options: PackOptions
+  private let state = Mutex(State())
+
+  init(_ manifest: PackManifest, in folder: String, _ options: PackOptions) {
+    self.manifest = manifest
+    self.folder = folder
+    self.options = options
+    index = PackFile(manifest.files[0], of: manifest, in: folder, options)
+  }
+
+  /// The shard at a position among the manifest's files. One beyond the limit takes the place of the one not used for
+  /// longest, which is closed as soon as nobody uses it.
+  func shard(_ position: Int) throws -> PackFile {
+    // What is let go of is released outside of the lock, because it closes a file.
+    let (file, _) = state.withLock { state -> (PackFile?, PackFile?) in
+      guard !state.isClosed else { return (nil, nil) }
+      state.use += 1
+      if let known = state.shards[position] {
+        state.shards[position]?.use = state.use
+        return (known.file, nil)
+      }
+      var leaving: PackFile?
+      if state.shards.count >= options.openShards,
+        let oldest = state.shards.min(by: { $0.value.use < $1.value.use })
+      {
+        leaving = state.shards.removeValue(forKey: oldest.key)?.file
+      }
+      let file = PackFile(manifest.files[position], of: manifest, in: folder, options)
+      state.shards[position] = Entry(file: file, use: state.use)
+      return (file, leaving)
+    }
+    guard let file else { throw PackError(.closed, "The pack \(manifest.name) is closed. Open it again.") }
+    return file
+  }
+
+  /// Lets go of the shards; from now on there are none.
+  func close() {
+    let leaving = state.withLock { state in
+      state.isClosed = true
+      defer { state.shards = [:] }
+      return state.shards.values.map(\.file)
+    }
+    _ = leaving
+  }
+}

@@ -1,0 +1,50 @@
+internal import BothyStore
+
+/// Whether a pack has what an app's type needs: each of its fields, of the same kind, and null nowhere that the app does
+/// not expect it. A pack may have more fields, in any order; which are indexed is the pack's business.
+struct SchemaAgreement {
+  private let pack: String
+
+  init(_ manifest: PackManifest, _ folder: String) {
+    pack = "\(manifest.name) \(manifest.version) in \(folder)"
+  }
+
+  /// The type with the app's fields first, in the app's order, as the pack has them.
+  ///
+  /// Throws `PackError` `.schemaMismatch` naming every difference.
+  func merged(_ wanted: TypeSchema, _ found: TypeSchema) throws(PackError) -> TypeSchema {
+    let differences = wanted.fields.compactMap { difference($0, found[$0.name], of: wanted.name) }
+    guard differences.isEmpty else {
+      throw PackError(
+        .schemaMismatch,
+        "The pack \(pack) does not fit the app's type \(wanted.name): \(differences.joined(separator: "; ")). "
+          + "Build the pack with the app's schema (`bothy pack build --schema`), or update the app.")
+    }
+    var merged = found
+    let names = Set(wanted.fields.map(\.name))
+    merged.fields =
+      wanted.fields.compactMap { found[$0.name] } + found.fields.filter { !names.contains($0.name) }
+    return merged
+  }
+
+  /// Checks the types of a schema that the pack must have.
+  func check(_ wanted: Schema, against found: Schema) throws(PackError) {
+    for type in wanted.types {
+      guard let own = found[type.name] else {
+        throw PackError(.schemaMismatch, "The pack \(pack) has no \(type.name).")
+      }
+      _ = try merged(type, own)
+    }
+  }
+
+  private func difference(_ wanted: FieldSchema, _ found: FieldSchema?, of type: String) -> String? {
+    guard let found else { return "it has no field '\(wanted.name)'" }
+    let isSame = wanted.kind.name == found.kind.name && wanted.kind.target?.type == found.kind.target?.type
+    // Every whole number is a number.
+    guard isSame || wanted.kind == .double && found.kind == .int else {
+      return "'\(wanted.name)' is \(found.kind.phrase) there and \(wanted.kind.phrase) here"
+    }
+    if found.isOptional && !wanted.isOptional { return "'\(wanted.name)' may be null there and not here" }
+    return nil
+  }
+}

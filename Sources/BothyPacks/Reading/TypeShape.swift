@@ -1,0 +1,80 @@
+internal import BothyStore
+internal import Synchronization
+
+/// How the rows of one type are read: into records, or into an entity whose fields may be fewer and in another order.
+///
+/// A class, so that handing it down a hot path is one reference.
+final class TypeShape: Sendable {
+  /// The numbers of its kept statements: of the rows by id or by position, and of where an id is.
+  let slot: Int
+  let mapSlot: Int
+  let catalog: Catalog
+  let table: TypeTable
+  let shards: ShardMap?
+  let bySQL: String
+  let mapSQL: String
+
+  init(_ type: TypeSchema, in schema: Schema, _ shards: ShardMap?, slot: Int, mapSlot: Int) throws(StoreError)
+  {
+    let types = schema.types.map { $0.name == type.name ? type : $0 }
+    catalog = Catalog(Schema(version: schema.version, types: types))
+    table = try catalog.table(type.name)
+    self.shards = shards
+    self.slot = slot
+    self.mapSlot = mapSlot
+    bySQL = shards == nil ? table.selectByIDSQL : table.selectSQL + " WHERE rowid = ?"
+    mapSQL = "SELECT shard, row FROM \(ShardMap.table(of: type.name)) WHERE id = ?"
+  }
+}
+
+/// The shapes in use: one for each type of the pack, one for each entity that asked.
+final class TypeShapes: Sendable {
+  private let manifest: PackManifest
+  private let folder: String
+  private let byName: [String: TypeShape]
+  private let entities = Mutex<[ObjectIdentifier: TypeShape]>([:])
+
+  init(_ manifest: PackManifest, in folder: String) throws(StoreError) {
+    self.manifest = manifest
+    self.folder = folder
+    var byName: [String: TypeShape] = [:]
+    for (number, type) in manifest.schema.types.enumerated() {
+      byName[type.name] = try TypeShape(
+        type, in: manifest.schema, ShardMap(of: type, manifest), slot: 2 * number, mapSlot: 2 * number + 1)
+    }
+    self.byName = byName
+  }
+
+  /// Throws `StoreError` `.unknownType` naming the types there are.
+  func shape(named name: String) throws(StoreError) -> TypeShape {
+    guard let shape = byName[name] else {
+      let known = byName.keys.sorted().joined(separator: ", ")
+      throw StoreError(
+        .unknownType, "There is no type '\(name)' in the pack \(manifest.name). Known: \(known).")
+    }
+    return shape
+  }
+
+  /// Throws `PackError` `.schemaMismatch` naming every difference.
+  func shape(of entity: any Entity.Type) throws -> TypeShape {
+    let id = ObjectIdentifier(entity)
+    if let known = entities.withLock({ $0[id] }) { return known }
+    guard let own = byName[entity.typeName] else {
+      let known = byName.keys.sorted().joined(separator: ", ")
+      throw PackError(
+        .schemaMismatch,
+        "The pack \(manifest.name) \(manifest.version) in \(folder) has no \(entity.typeName). It has: \(known)."
+      )
+    }
+    let merged = try SchemaAgreement(manifest, folder).merged(entity.schema, own.table.schema)
+    let shape = try entities.withLock { entities in
+      if let known = entities[id] { return known }
+      let shape = try TypeShape(
+        merged, in: manifest.schema, own.shards, slot: 2 * (byName.count + entities.count),
+        mapSlot: own.mapSlot)
+      entities[id] = shape
+      return shape
+    }
+    return shape
+  }
+}

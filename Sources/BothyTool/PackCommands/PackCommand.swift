@@ -1,0 +1,37 @@
+import ArgumentParser
+import BothyPacks
+import Foundation
+
+/// `bothy pack`: read-only records that ship with an app.
+struct PackCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pack",
+    abstract: "Builds, reads, checks and installs packs: read-only records that ship with an app.",
+    discussion: """
+      A pack is a folder: manifest.json, index.sqlite, and a file for each value of the
+      column it is split by. Where a PACK is asked for, a folder that packs are
+      installed in will do: its newest version is meant.
+
+      Example:  bothy pack build times.pack City=cities.csv Time=times.csv --shard-by city
+                bothy pack query times.pack Time --where "city = 'Kuwait City'" --limit 6
+                bothy pack install packs/times times.pack
+      """,
+    subcommands: [
+      PackBuildCommand.self, PackInfoCommand.self, PackQueryCommand.self, PackVerifyCommand.self,
+      PackDiffCommand.self, PackInstallCommand.self,
+    ])
+}
+
+/// Which pack: a folder with a manifest, or one that packs are installed in.
+struct PackArgument: ParsableArguments {
+  @Argument(help: ArgumentHelp("The folder of the pack.", valueName: "pack"), completion: .directory)
+  var folder: String
+
+  func open(_ options: PackOptions = PackOptions()) throws -> Pack { try Self.open(folder, options) }
+
+  static func open(_ folder: String, _ options: PackOptions = PackOptions()) throws -> Pack {
+    let isInstalled = FileManager.default.fileExists(atPath: folder + "/current/" + PackManifest.fileName)
+    guard isInstalled else { return try Pack(at: URL(filePath: folder), options: options) }
+    return try PackShelf(at: URL(filePath: folder), options: options).pack()
+  }
+}

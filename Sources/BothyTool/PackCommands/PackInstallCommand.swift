@@ -1,0 +1,59 @@
+import ArgumentParser
+import BothyCache
+import BothyPacks
+import BothyStore
+import Foundation
+
+/// `bothy pack install`: a pack takes the place of the one before, whole or not at all.
+struct PackInstallCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "install",
+    abstract: "Installs a pack from a folder or an address, in place of its version before.",
+    discussion: """
+      Every byte is checked before one link is replaced; whoever reads the old version
+      goes on. Files that the version before has are not copied or loaded again. What is
+      loaded goes through the cache in --store.
+
+      Example:  bothy pack install packs/times times.pack
+                bothy pack install packs/times https://example.org/packs/times/
+      """)
+
+  @Argument(help: "The folder that the pack is installed in.", completion: .directory) var shelf: String
+  @Argument(help: "The folder of the pack, or its address.", completion: .directory) var pack: String
+  @Option(
+    help: ArgumentHelp("Types that it must have, as a schema document.", valueName: "file"),
+    completion: .file())
+  var schema: String?
+  @OptionGroup var store: CacheStoreOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let expected = try schema.map { try Schema(json: Standard.read($0)) }
+    let shelf = PackShelf(at: URL(filePath: self.shelf))
+    let line = ProgressLine()
+    let progress: @Sendable (Int, Int) -> Void = { line.show("\($0) of \($1) files") }
+    defer { line.clear() }
+    let done: PackInstallation
+    if pack.hasPrefix("http://") || pack.hasPrefix("https://") {
+      let source = try ResourceSource(
+        SourceID("pack " + pack), template: pack, userAgent: SourceRecord.defaultUserAgent)
+      done = try await store.withCache(mayAsk: true, makes: true) { cache, _ in
+        try await shelf.install(from: source, through: cache, expecting: expected, progress: progress)
+      }
+    } else {
+      done = try await shelf.install(from: URL(filePath: pack), expecting: expected, progress: progress)
+    }
+    line.clear()
+    try output.print {
+      done.isNew
+        ? "Installed \(done.name) \(done.version): \(done.fetched) files new, \(done.reused) as before."
+        : "\(done.name) \(done.version) is installed already, and is as it should be."
+    } json: { writer in
+      writer.member("name", done.name)
+      writer.member("version", done.version)
+      writer.member("new", done.isNew)
+      writer.member("fetched", done.fetched)
+      writer.member("reused", done.reused)
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import BothyPacks
+import BothyStore
+import Foundation
+import Testing
+
+@Suite struct PackBuildingTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Promises: K-21
+  @Test func theSameRowsGiveTheSameBytes() throws {
+    let first = try TemporaryFolder.contents(of: Times.build(folder, "first", note: "x"))
+    let second = try TemporaryFolder.contents(of: Times.build(folder, "second", note: "x"))
+    #expect(first.count == 14 && first == second)
+    let again = try TemporaryFolder.contents(of: Times.build(folder, "first", note: "x"))
+    #expect(again == first)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["first", "second"])
+  }
+
+  /// Promises: K-20
+  @Test func theManifestCountsAndHashesEveryFile() throws {
+    let pack = try Pack(at: Times.build(folder))
+    let manifest = pack.manifest
+    #expect(manifest.rows == 12 + 288 && manifest.name == "prayer-times" && manifest.version == "1")
+    #expect(
+      manifest.contents == [
+        .init(type: "City", rows: 12), .init(type: "PrayerTime", rows: 288, shardedBy: "city"),
+      ])
+    #expect(manifest.files.map(\.rows) == [12] + Array(repeating: 24, count: 12))
+    #expect(manifest.files.allSatisfy { $0.sha256.count == 64 && $0.bytes > 0 })
+    var progress: [Int] = []
+    try pack.verify { done, _ in progress.append(done) }
+    #expect(progress == Array(1...13))
+  }
+
+  @Test func aChangeOfOneCityLeavesTheOtherShardsAsTheyAre() throws {
+    let old = try Pack(at: Times.build(folder, "old"))
+    let url = folder.url("new")
+    let builder = PackBuilder(
+      name: "prayer-times", version: "2", schema: old.schema, shardBy: ["PrayerTime": "city"])
+    try builder.build(at: url) { writer in
+      for city in Times.cities(12) { try writer.add(city) }
+      for time in Times.times(cities: 12, days: 4) where time.id != "3/0/fajr" {
+        var time = time
+        if time.id == "3/1/fajr" { time.minute = 1 }
+        try writer.add(time)
+      }
+      var added = PrayerTime(3, 0, 0)
+      added.id = "new"
+      try writer.add(added)
+    }
+    let difference = try old.difference(from: Pack(at: url))
+    // The index says where ids are, so it changes too.
+    #expect(difference.sameFiles == 11 && difference.hasSameSchema && !difference.isSame)
+    let times = try #require(difference.records.last)
+    #expect(times.added == 1 && times.removed == 1 && times.changed == 1)
+    #expect(times.examples == ["new", "3/1/fajr", "3/0/fajr"])
+    #expect(difference.records.first?.isEmpty == true)
+    #expect(try old.difference(from: old).isSame)
+  }
+
+  @Test func rowsThatDoNotFitAreNamedAndWhatWasThereStays() throws {
+    let url = try Times.build(folder)
+    let before = try TemporaryFolder.contents(of: url)
+    let builder = PackBuilder(name: "prayer-times", version: "2", schema: Schema(City.self, PrayerTime.self))
+    #expect(
+      code {
+        try builder.build(at: url) { pack in
+          try pack.add(PrayerTime(1, 1, 1))
+          try pack.add(PrayerTime(1, 1, 1))
+        }
+      } == .invalidInput)
+    #expect(throws: StoreError.self) {
+      try builder.build(at: url) { try $0.add(Record("PrayerTime", id: "a", ["day": "monday"])) }
+    }
+    #expect(try TemporaryFolder.contents(of: url) == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["times"])
+    var split = builder
+    split.shardBy = ["PrayerTime": "hour"]
+    #expect(code { try split.build(at: url) { _ in } } == .invalidInput)
+    split.shardBy = ["City": "place"]
+    #expect(code { try split.build(at: url) { _ in } } == .invalidInput)
+    try Data("mine".utf8).write(to: folder.url("file"))
+    #expect(code { try builder.build(at: folder.url("file")) { _ in } } == .cannotWrite)
+  }
+
+  @Test func anEmptyPackAndRowsWithoutAKeyAreFine() throws {
+    let schema = Schema(types: [TypeSchema("Note", fields: [FieldSchema("kind", .text, optional: true)])])
+    let builder = PackBuilder(name: "notes", version: "1", schema: schema, shardBy: ["Note": "kind"])
+    try builder.build(at: folder.url("empty")) { _ in }
+    let empty = try Pack(at: folder.url("empty"))
+    #expect(try empty.fetch(RecordQuery("Note")).isEmpty && empty.manifest.files.count == 1)
+    try builder.build(at: folder.url("nulls")) { pack in
+      try pack.add(Record("Note", id: "a"))
+      try pack.add(Record("Note", id: "b", ["kind": "x"]))
+    }
+    let pack = try Pack(at: folder.url("nulls"))
+    #expect(pack.shardKeys(of: "Note") == [.null, "x"])
+    #expect(
+      try pack.fetch(RecordQuery("Note", where: .compare(field: "kind", .equal, .null))).map(\.id) == ["a"])
+    #expect(try pack.record(RecordID(type: "Note", id: "a")) != nil)
+    try pack.verify()
+  }
+}

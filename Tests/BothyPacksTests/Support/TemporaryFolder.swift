@@ -1,0 +1,72 @@
+import BothyPacks
+import Foundation
+import Synchronization
+import Testing
+
+/// A folder that goes when the test is over.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() throws {
+    path = NSTemporaryDirectory() + "bothy-packs-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }  // already gone: fine
+
+  func url(_ name: String) -> URL { URL(filePath: path + "/" + name) }
+
+  /// Everything below a folder with its bytes, by name.
+  static func contents(of folder: URL) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      contents[name] = FileManager.default.contents(atPath: folder.path + "/" + name) ?? Data()
+    }
+    return contents
+  }
+}
+
+/// The files that a pack has opened and closed.
+final class FileLog: Sendable {
+  private let events = Mutex<[PackEvent]>([])
+
+  func options(openShards: Int = 8) -> PackOptions {
+    PackOptions(openShards: openShards) { [self] event in events.withLock { $0.append(event) } }
+  }
+
+  var opened: [String] {
+    events.withLock { $0 }.compactMap { if case .opened(let file) = $0 { file } else { nil } }
+  }
+
+  var closed: [String] {
+    events.withLock { $0 }.compactMap { if case .closed(let file) = $0 { file } else { nil } }
+  }
+
+  func clear() { events.withLock { $0 = [] } }
+}
+
+/// The code of the pack's error that `body` throws; anything else is recorded.
+func code(_ body: () throws -> Void) -> PackError.Code? {
+  do {
+    try body()
+    Issue.record("Nothing was thrown.")
+  } catch let error as PackError {
+    return error.code
+  } catch {
+    Issue.record("Another error was thrown: \(error)")
+  }
+  return nil
+}
+
+/// The same for what waits.
+func asyncCode(_ body: () async throws -> Void) async -> PackError.Code? {
+  do {
+    try await body()
+    Issue.record("Nothing was thrown.")
+  } catch let error as PackError {
+    return error.code
+  } catch {
+    Issue.record("Another error was thrown: \(error)")
+  }
+  return nil
+}
