@@ -7,13 +7,14 @@ internal import GRDBSQLite
 /// Rows written by `step` are not seen by GRDB's own observers; the store gives notice itself, once a
 /// transaction. Used on the connection's own queue only.
 package struct PreparedStatement {
-  private let owner: Statement
+  private let owner: Statement?
   package let pointer: OpaquePointer
 
   /// Takes the statement for `sql` from the connection's cache, preparing it the first time.
   package init(_ sql: String, in database: Database) throws {
-    owner = try database.cachedStatement(sql: sql)
-    pointer = owner.sqliteStatement
+    let statement = try database.cachedStatement(sql: sql)
+    owner = statement
+    pointer = statement.sqliteStatement
     sqlite3_reset(pointer)
     sqlite3_clear_bindings(pointer)
   }
@@ -21,8 +22,15 @@ package struct PreparedStatement {
   /// Prepares a statement that is used by one caller and not kept: for SQL of endless variety, or for rows that
   /// are read while the caller runs other statements.
   package init(unkept sql: String, in database: Database) throws {
-    owner = try database.makeStatement(sql: sql)
-    pointer = owner.sqliteStatement
+    let statement = try database.makeStatement(sql: sql)
+    owner = statement
+    pointer = statement.sqliteStatement
+  }
+
+  /// A statement that somebody else keeps, and finalizes.
+  package init(kept pointer: OpaquePointer) {
+    owner = nil
+    self.pointer = pointer
   }
 
   /// Steps once. True when there is a row, false when the statement is done.

@@ -14,7 +14,7 @@ public final class BundledFile: BlobReader {
     sources = SourceBook(folder: files.tree)
     guard FileBytes.size(path) != nil else { throw DiskError.make(2, path) }
     do {
-      index = try IndexFile(immutable: path, readers: 3)
+      index = try IndexFile(immutable: path)
       switch try index.read({ try IndexSchema.verdict($0) }) {
       case .known: break
       case .new: throw StoreError(.notADatabase, "\(path) has no entries' tables. Make it with export(to:).")
@@ -29,7 +29,7 @@ public final class BundledFile: BlobReader {
   /// One look-up. Nil when there is nothing, or it is damaged.
   public func entry(_ key: ResourceKey) throws -> CacheEntry? {
     let source = sources.source(key.source)
-    switch try index.read({ try RowReader.entry(key, source, in: $0) }) {
+    switch try index.look({ try RowReader.entry(key, source, by: $0) }) {
     case .here(let entry): return entry
     case .inFile:
       if case .entry(let entry) = try files.read(key, source) { return entry }

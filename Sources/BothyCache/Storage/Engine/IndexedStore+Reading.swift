@@ -32,7 +32,7 @@ extension IndexedStore {
   private func inRow(_ key: ResourceKey, _ source: KnownSource, isLocked: Bool = false) throws
     -> RowReader.Place<CacheEntry>
   {
-    try read(isLocked: isLocked) { try RowReader.entry(key, source, in: $0) } ?? .nothing
+    try reading(isLocked: isLocked) { try $0.look { try RowReader.entry(key, source, by: $0) } } ?? .nothing
   }
 
   /// Reads an entry and checks it; a damaged one is removed.

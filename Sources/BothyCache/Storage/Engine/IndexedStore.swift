@@ -72,9 +72,14 @@ final class IndexedStore: Sendable {
   ///
   /// - Parameter isLocked: whether the caller holds the lock.
   func read<Result>(isLocked: Bool = false, _ body: (Database) throws -> Result?) throws -> Result? {
+    try reading(isLocked: isLocked) { try $0.read(body) }
+  }
+
+  /// The same for what goes about the reading in its own way.
+  func reading<Result>(isLocked: Bool, _ body: (IndexFile) throws -> Result?) throws -> Result? {
     let index = try opened()
     do {
-      return try index.read(body)
+      return try body(index)
     } catch let error as DatabaseError where Self.isDamage(error) {
       if isLocked {
         try reopen(index, because: "\(error)")
@@ -184,7 +189,7 @@ final class IndexedStore: Sendable {
   private var settings: IndexFile.Settings {
     IndexFile.Settings(
       pageSize: pageSize, busyTimeout: options.busyTimeout,
-      logPages: Self.logPages(limits, pageSize: pageSize))
+      logPages: Self.logPages(limits, pageSize: pageSize), lookups: largestRow == nil ? 0 : 3)
   }
 
   static func logPages(_ limits: BlobStoreLimits, pageSize: Int) -> Int {

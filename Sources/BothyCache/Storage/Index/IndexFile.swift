@@ -3,7 +3,7 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// The open database of a store: one connection that writes, a few that read.
+/// The open database of a store: one connection that writes, a few that read, a few that look entries up.
 ///
 /// Write-ahead log, `synchronous = NORMAL`: a killed process loses nothing, a loss of power may lose the last writes
 /// and never the file. Reading goes past the page cache, straight to the mapped file.
@@ -11,6 +11,7 @@ final class IndexFile: Sendable {
   let path: String
   private let writer: DatabaseQueue
   private let readers: [DatabaseQueue]
+  private let lookups: [EntryLookup]
   private let turn = Atomic<Int>(0)
   /// Which file this is, should another take its name.
   private let identity: UInt64
@@ -20,7 +21,9 @@ final class IndexFile: Sendable {
     var busyTimeout: Duration
     /// How many pages the log may have before they go into the file.
     var logPages: Int
-    var readers = 3
+    /// How many entries are looked up at a time; 0 where none has its bytes in a row.
+    var lookups: Int
+    static let readers = 2
     static let mappedBytes: Int64 = 1 << 40
   }
 
@@ -49,23 +52,25 @@ final class IndexFile: Sendable {
     }
     reading.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }
     writer = try DatabaseQueue(path: path, configuration: configuration)
-    readers = try (0..<settings.readers).map { _ in try DatabaseQueue(path: path, configuration: reading) }
+    readers = try (0..<Settings.readers).map { _ in try DatabaseQueue(path: path, configuration: reading) }
+    lookups = try (0..<settings.lookups).map { _ in
+      try EntryLookup(path, busyTimeout: settings.busyTimeout)
+    }
     identity = Self.identity(of: path)
   }
 
   /// A file that nobody ever writes: no lock, no log, no file beside it.
-  init(immutable path: String, readers count: Int) throws {
+  init(immutable path: String) throws {
     self.path = path
     var configuration = Configuration()
     configuration.readonly = true
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "?#%")
-    let name = path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
-    readers = try (0..<count).map { _ in
-      try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: configuration)
-    }
-    writer = readers[0]
+    let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
+    writer = try DatabaseQueue(path: address, configuration: configuration)
+    readers = [writer]
+    lookups = try (0..<3).map { _ in try EntryLookup(address) }
     identity = Self.identity(of: path)
   }
 
@@ -86,8 +91,16 @@ final class IndexFile: Sendable {
 
   /// Runs single statements; each is its own snapshot.
   func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    let number = turn.add(1, ordering: .relaxed).newValue
-    return try readers[Int(UInt(bitPattern: number) % UInt(readers.count))].inDatabase(body)
+    try readers[next(of: readers.count)].inDatabase(body)
+  }
+
+  /// Looks one entry up, with `RowReader.find`.
+  func look<Result: Sendable>(_ body: (PreparedStatement) throws -> Result) throws -> Result {
+    try lookups[next(of: lookups.count)].look(body)
+  }
+
+  private func next(of count: Int) -> Int {
+    Int(UInt(bitPattern: turn.add(1, ordering: .relaxed).newValue) % UInt(count))
   }
 
   /// Runs one transaction.
@@ -112,6 +125,7 @@ final class IndexFile: Sendable {
   }
 
   func close() throws {
+    for lookup in lookups { lookup.close() }
     for reader in readers { try reader.close() }
     try writer.close()
   }

@@ -5,7 +5,7 @@ internal import GRDB
 /// Reads an entry out of the rows of an index, and checks it.
 enum RowReader {
   /// Where an entry was found.
-  enum Place<Content> {
+  enum Place<Content: Sendable>: Sendable {
     case here(Content)
     /// In a file of its own.
     case inFile
@@ -13,16 +13,16 @@ enum RowReader {
     case nothing
   }
 
-  static func entry(_ key: ResourceKey, _ source: KnownSource, in database: Database) throws -> Place<
+  /// What `entry` reads.
+  static let find = """
+    SELECT e.name, e.body, e.checksum, e.metadata, b.data FROM entry e LEFT JOIN body b ON b.id = e.body
+    WHERE e.id = ?1
+    """
+
+  static func entry(_ key: ResourceKey, _ source: KnownSource, by find: PreparedStatement) throws -> Place<
     CacheEntry
   > {
-    let find = try PreparedStatement(
-      """
-      SELECT e.name, e.body, e.checksum, e.metadata, b.data FROM entry e LEFT JOIN body b ON b.id = e.body
-      WHERE e.id = ?1
-      """, in: database)
     find.bind(source.number(of: key), at: 1)
-    defer { find.reset() }
     guard try find.step(), find.name(at: 0) == key.name else { return .nothing }
     if find.isNull(at: 1) { return .inFile }
     let checksum = UInt64(bitPattern: find.int(at: 2))
