@@ -24,11 +24,11 @@ struct Benchmarks {
 
   private static func run(_ options: Options, in folder: String) async throws -> Int {
     var bars: [Bar] = []
-    if options.parts.contains("memory") {
+    if options.has("memory") {
       // First, because the system tells the peak of the process's whole life.
       bars.append(try await MemoryRun(rows: options.memoryRows, folder: folder).bar())
     }
-    if options.parts.contains("store") {
+    if options.has("store") {
       print(
         """
         \(options.rows) rows, median of \(options.repetitions) interleaved repetitions on fresh files.
@@ -45,11 +45,11 @@ struct Benchmarks {
       print()
       bars += run.bars
     }
-    if options.parts.contains("curve") { try curve(options, in: folder) }
-    if options.parts.contains("sync") {
+    if options.hasCurve || options.only == "curve" { try curve(options, in: folder) }
+    if options.has("sync") {
       bars += try await SyncRun(rows: options.rows, repetitions: options.repetitions, folder: folder).bars()
     }
-    if options.parts.contains("observers") {
+    if options.has("observers") {
       let ratio = try await ObserverRun(folder: folder, repetitions: options.repetitions).ratio(
         observers: 100)
       bars.append(Bar(claim: "one write: with 100 observers / with none", measured: ratio, limit: 3))
@@ -86,52 +86,36 @@ struct Benchmarks {
 }
 
 /// The arguments of `scripts/bench`.
-struct Options {
+struct Options: BenchmarkOptions {
   var rows = 100_000
   var repetitions = 5
-  var parts: Set<String> = ["store", "observers", "sync", "memory"]
   var curveLimit = 1_000_000
   var memoryRows = 1_000_000
+  var only: String?
+  var hasCurve = false
   var isStrict = false
   var contenders = Contender.allCases
 
-  init(_ arguments: some Sequence<String>) throws {
-    var iterator = arguments.makeIterator()
-    while let argument = iterator.next() {
-      switch argument {
-      case "--rows": rows = try Self.number(after: argument, &iterator)
-      case "--repetitions": repetitions = try Self.number(after: argument, &iterator)
-      case "--only": parts = [try Self.value(after: argument, &iterator)]
-      case "--curve": parts.insert("curve")
-      case "--curve-limit": curveLimit = try Self.number(after: argument, &iterator)
-      case "--quick":
-        rows = 20_000
-        repetitions = 3
-        curveLimit = 10_000
-        memoryRows = 100_000
-      case "--contender":
-        let name = try Self.value(after: argument, &iterator)
-        contenders = Contender.allCases.filter { "\($0)" == name }
-        if contenders.isEmpty { throw BenchmarkError("there is no contender \(name)") }
-      case "--strict": isStrict = true
-      default: throw BenchmarkError("unknown argument \(argument)")
-      }
-    }
+  static let parts = ["store", "observers", "sync", "memory", "curve"]
+  static var numbers: [String: WritableKeyPath<Options, Int>] {
+    ["--rows": \.rows, "--repetitions": \.repetitions, "--curve-limit": \.curveLimit]
   }
 
-  private static func value(after argument: String, _ rest: inout some IteratorProtocol<String>) throws
-    -> String
-  {
-    guard let value = rest.next() else { throw BenchmarkError("\(argument) needs a value") }
-    return value
+  mutating func quicken() {
+    (rows, repetitions) = (20_000, 3)
+    (curveLimit, memoryRows) = (10_000, 100_000)
   }
 
-  private static func number(after argument: String, _ rest: inout some IteratorProtocol<String>) throws
-    -> Int
-  {
-    guard let number = Int(try value(after: argument, &rest)), number > 0 else {
-      throw BenchmarkError("\(argument) needs a positive number")
+  mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool {
+    switch argument {
+    case "--curve": hasCurve = true
+    case "--strict": isStrict = true
+    case "--contender":
+      let name = try value()
+      contenders = Contender.allCases.filter { "\($0)" == name }
+      if contenders.isEmpty { throw BenchmarkError("there is no contender \(name)") }
+    default: return false
     }
-    return number
+    return true
   }
 }

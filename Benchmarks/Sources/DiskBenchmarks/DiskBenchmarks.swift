@@ -14,7 +14,8 @@ struct DiskBenchmarks {
     if options.has("hits") { bars += try HitRun(folder.path, options).bars() }
     if options.has("gigabyte") { bars += try GigabyteRun(folder.path, options).bars() }
     if options.has("linear") { bars += try LinearRun(folder.path, options).bars() }
-    if options.has("shape") { try ShapeRun(folder.path, options).table() }
+    // The shape of the store is no promise, so it is measured only when asked for.
+    if options.has("shape", isOffered: false) { try ShapeRun(folder.path, options).table() }
     printLoad("after")
     print()
     Bar.print(bars)
@@ -34,7 +35,7 @@ struct DiskBenchmarks {
 }
 
 /// The arguments of `scripts/bench-disk`.
-struct Options {
+struct Options: BenchmarkOptions {
   /// How many entries hits are read of.
   var entries = 4000
   /// How many short rounds take turns; figures are the rounds' median.
@@ -45,34 +46,13 @@ struct Options {
   var operations = 1_000_000
   var only: String?
 
-  init(_ arguments: some Sequence<String>) throws {
-    var iterator = arguments.makeIterator()
-    while let argument = iterator.next() {
-      switch argument {
-      case "--quick":
-        rounds = 20
-        megabytes = 64
-        operations = 50_000
-      case "--only": only = iterator.next()
-      case "--entries": entries = try Self.number(iterator.next(), argument)
-      case "--rounds": rounds = try Self.number(iterator.next(), argument)
-      case "--megabytes": megabytes = try Self.number(iterator.next(), argument)
-      case "--operations": operations = try Self.number(iterator.next(), argument)
-      default: throw BenchmarkError("unknown argument \(argument)")
-      }
-    }
-    if let only, !["memory", "hits", "gigabyte", "linear", "shape"].contains(only) {
-      throw BenchmarkError("there is no part \(only)")
-    }
+  static let parts = ["memory", "hits", "gigabyte", "linear", "shape"]
+  static var numbers: [String: WritableKeyPath<Options, Int>] {
+    [
+      "--entries": \.entries, "--rounds": \.rounds, "--megabytes": \.megabytes,
+      "--operations": \.operations,
+    ]
   }
 
-  private static func number(_ text: String?, _ argument: String) throws -> Int {
-    guard let number = text.flatMap(Int.init), number > 0 else {
-      throw BenchmarkError("\(argument) needs a positive number")
-    }
-    return number
-  }
-
-  /// The shape of the store is no promise, so it is measured only when asked for.
-  func has(_ part: String) -> Bool { only.map { $0 == part } ?? (part != "shape") }
+  mutating func quicken() { (rounds, megabytes, operations) = (20, 64, 50_000) }
 }

@@ -21,8 +21,8 @@ struct GeoBenchmarks {
     defer { folder.remove() }
     var bars: [Bar] = []
     printLoad("before")
-    if options.only ?? "decode" == "decode" { bars += try DecodeRun(options).bars() }
-    if options.only ?? "places" == "places" { bars += try PlacesRun(folder.path, options).bars() }
+    if options.has("decode") { bars += try DecodeRun(options).bars() }
+    if options.has("places") { bars += try PlacesRun(folder.path, options).bars() }
     printLoad("after")
     print()
     Bar.print(bars)
@@ -31,7 +31,7 @@ struct GeoBenchmarks {
 }
 
 /// The arguments of `scripts/bench-geo`.
-struct Options {
+struct Options: BenchmarkOptions {
   var places = 1_000_000
   /// How many positions are asked about.
   var questions = 2000
@@ -39,28 +39,10 @@ struct Options {
   var rounds = 15
   var only: String?
 
-  init(_ arguments: some Sequence<String>) throws {
-    var iterator = arguments.makeIterator()
-    while let argument = iterator.next() {
-      switch argument {
-      case "--quick":
-        places = 100_000
-        questions = 500
-        rounds = 5
-      case "--only": only = iterator.next()
-      case "--places": places = try Self.number(iterator.next(), argument)
-      case "--questions": questions = try Self.number(iterator.next(), argument)
-      case "--rounds": rounds = try Self.number(iterator.next(), argument)
-      default: throw BenchmarkError("unknown argument \(argument)")
-      }
-    }
-    if let only, !["decode", "places"].contains(only) { throw BenchmarkError("there is no part \(only)") }
+  static let parts = ["decode", "places"]
+  static var numbers: [String: WritableKeyPath<Options, Int>] {
+    ["--places": \.places, "--questions": \.questions, "--rounds": \.rounds]
   }
 
-  private static func number(_ text: String?, _ argument: String) throws -> Int {
-    guard let number = text.flatMap(Int.init), number > 0 else {
-      throw BenchmarkError("\(argument) needs a positive number")
-    }
-    return number
-  }
+  mutating func quicken() { (places, questions, rounds) = (100_000, 500, 5) }
 }
