@@ -28,12 +28,9 @@ package struct RequestDirectives: Sendable, Hashable {
   }
 }
 
-/// The fields of an answer that comes from the cache.
-package enum ServedFields {
-  /// The stored fields with the present `Age` (RFC 9111 §5.1).
-  package static func of(_ entry: EntryMetadata, at now: Int64) -> HTTPFields {
-    var fields = entry.fields
-    fields[.age] = String(min(entry.age(at: now) / 1000, CacheControl.longest))
-    return fields
+/// The `Age` of an answer that comes from the cache (RFC 9111 §5.1).
+package enum ServedAge {
+  package static func seconds(of entry: EntryMetadata, at now: Int64) -> Int64 {
+    min(entry.age(at: now) / 1000, CacheControl.longest)
   }
 }

@@ -45,24 +45,31 @@ extension ResourceCache {
     return Demand(key: key, box: box, options: options)
   }
 
-  /// Memory alone; counts as read.
-  func lookInMemory(_ demand: Demand, at now: Int64) -> Found? {
-    guard let stored = readInMemory(demand.key, for: demand.requestFields, at: now) else { return nil }
-    return found(stored, .memory, demand, at: now)
+  /// Memory alone; counts as read, if the use that may be made of it suffices.
+  func lookInMemory(
+    _ demand: Demand, at now: Int64, if suffices: (Usability) -> Bool = { _ in true }
+  ) -> Found? {
+    var use: Usability?
+    let stored = readInMemory(demand.key, at: now) { stored in
+      guard stored.answers(demand.requestFields) else { return false }
+      let found = self.use(of: stored.entry.metadata, demand, at: now)
+      use = found
+      return suffices(found)
+    }
+    guard let stored, let use, isAcceptable(stored, demand.key, demand.options.typed) else { return nil }
+    return Found(stored: stored, origin: .memory, use: use)
   }
 
-  /// The answer to a request among those that memory has under the key.
+  /// The first that is accepted of the answers that memory has under the key.
   func readInMemory(
-    _ key: ResourceKey, for request: @autoclosure () -> HTTPFields, at now: Int64
+    _ key: ResourceKey, at now: Int64, if accepts: (StoredEntry) -> Bool
   ) -> StoredEntry? {
     let group = key.source.index
-    if let stored = memory.read(key, now: now, group: group, if: { $0.answers(request()) }) { return stored }
+    if let stored = memory.read(key, now: now, group: group, if: accepts) { return stored }
     guard hasVariants.load(ordering: .relaxed) else { return nil }
     for variant in 1..<ResourceKey.variantCount {
       let place = key.of(variant: variant)
-      if let stored = memory.read(place, now: now, group: group, if: { $0.answers(request()) }) {
-        return stored
-      }
+      if let stored = memory.read(place, now: now, group: group, if: accepts) { return stored }
     }
     return nil
   }

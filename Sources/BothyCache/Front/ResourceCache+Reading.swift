@@ -20,6 +20,20 @@ extension ResourceCache {
     try await read(try demand(key, options)).resource
   }
 
+  /// The resource if `value` would hand it out as fresh after a look at memory alone; nil when more is to be done, which
+  /// `value` then does. Counts as read only when it is returned.
+  ///
+  /// Waits for nothing but a lock that is held for less than a microsecond.
+  package func valueAtOnce(_ key: ResourceKey, _ options: ReadOptions) -> CachedResource? {
+    guard options.mode != .networkOnly, !state.withLock({ $0.isClosed }),
+      let demand = try? demand(key, options)
+    else { return nil }
+    let found = lookInMemory(demand, at: clock.wall()) { use in
+      ReadPlan(options.mode, stored: use, hasNetwork: true) == .serve(nil)
+    }
+    return found.map { serve(key, $0, nil) }
+  }
+
   /// What is stored at once, if anything is, then what the network brings if that is better: one or two values.
   ///
   /// A 304 brings the stored bytes again, as fresh. When the network fails after something was handed out, the

@@ -108,7 +108,7 @@ public final class ResourceCache: Sendable {
   public func peek(_ key: ResourceKey) -> CachedResource? {
     guard let box = registry[key.source] else { return nil }
     let now = clock.wall()
-    guard let stored = readInMemory(key, for: box.source.headers, at: now) else { return nil }
+    guard let stored = readInMemory(key, at: now, if: { $0.answers(box.source.headers) }) else { return nil }
     let metadata = stored.entry.metadata
     let use = Usability(of: metadata, under: box.source.freshness, at: now)
     return CachedResource(

@@ -1,6 +1,6 @@
 public import BothyCache
 import Foundation
-package import Hummingbird
+import Hummingbird
 import HummingbirdCore
 public import Logging
 import NIOCore
@@ -33,23 +33,22 @@ public final class CacheProxy: Service {
   public func ready() async throws -> BothyServer.Address { try await readiness.wait() }
 
   /// The answer to one request; tests ask without a socket.
-  package func respond(to request: Request) async throws -> Response {
-    await (try ProxyResponder(configuration)).respond(to: request)
+  package func answer(_ request: ProxyRequest) async throws -> ProxyAnswer {
+    let responder = try ProxyResponder(configuration)
+    switch responder.begin(request) {
+    case .answered(let answer): return answer
+    case .open(let plan, let target): return await responder.finish(plan, target, request)
+    }
   }
 
-  /// The server below the one that frameworks build: that one would put its own `Date` in the place of the origin's.
   private func server() throws -> any Service {
-    let responder = try ProxyResponder(configuration)
     let (host, port, readiness) = (configuration.host, configuration.port, readiness)
-    return try HTTPServerBuilder.http1(configuration: .init(idleTimeout: .seconds(60))).buildServer(
+    return ProxyChannel(responder: try ProxyResponder(configuration), idleTimeout: .seconds(60)).server(
       configuration: .init(address: .hostname(host, port: port)),
-      eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: configuration.logger
-    ) { (request, writer: consuming ResponseWriter, _) in
-      let answer = await responder.respond(to: request)
-      try await writer.write(response: answer.head, body: answer.body)
-    } onServerRunning: { channel in
-      readiness.succeed(BothyServer.Address(host: host, port: channel.localAddress?.port ?? port))
-    }
+      onServerRunning: { channel in
+        readiness.succeed(BothyServer.Address(host: host, port: channel.localAddress?.port ?? port))
+      },
+      eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: configuration.logger)
   }
 }
 

@@ -1,125 +1,163 @@
 import BothyCache
 import Foundation
 import HTTPTypes
-import Hummingbird
 import Logging
-import NIOCore
+import NIOHTTP1
 
 /// Answers one request after the other: from the cache, or by passing it on.
-struct ProxyResponder: Sendable {
+final class ProxyResponder: Sendable {
+  /// How far a request can be answered without waiting.
+  enum Beginning: Sendable {
+    case answered(ProxyAnswer)
+    /// What is to be done for it, which takes a disk or a network.
+    case open(ProxyPlan, ProxyTarget)
+  }
+
   private let configuration: CacheProxyConfiguration
-  private var cache: ResourceCache { configuration.cache }
-  private var source: ResourceSource { configuration.source }
+  private let cache: ResourceCache
+  private let origin: String
+  /// By what stood in requests.
+  private let targets = MemoryTier<String, ProxyTarget>(MemoryLimits(bytes: 8 << 20))
 
   init(_ configuration: CacheProxyConfiguration) throws {
     self.configuration = configuration
-    try configuration.cache.register(configuration.source)
+    cache = configuration.cache
+    if case .base(let text) = configuration.source.address {
+      origin = text.hasSuffix("/") ? String(text.dropLast()) : text
+    } else {
+      origin = ""
+    }
+    try cache.register(configuration.source)
   }
 
-  /// The answer; failures are answers too.
-  func respond(to request: Request) async -> Response {
-    let target = request.head.path ?? "/"
-    let origin = Self.origin(of: source)
-    guard target.hasPrefix("/"), let key = try? source.key(url: origin + target) else {
-      return Self.problem(.badRequest, "The proxy takes paths of \(origin) only.", "fwd=bypass")
+  /// The largest body of a request that is passed on.
+  var bodyLimit: Int { configuration.bodyLimit }
+
+  /// The answer if it takes no more than a look at memory: waits for nothing, so that event loops may call it.
+  func begin(_ request: ProxyRequest) -> Beginning {
+    guard let target = target(request.target) else {
+      let refusal = ProxyAnswer.problem(400, "The proxy takes paths of \(origin) only.", "fwd=bypass")
+      return .answered(logged(refusal, request))
     }
-    let url = origin + target
-    let isPlain = source.publicURL(for: key) == url
-    let answer: Response
-    switch ProxyPlan(request.method, request.headers, isPlain: isPlain) {
-    case .cached: answer = await cached(key, url, request)
-    case .part: answer = await part(of: key, url, request)
-    case .pass: answer = await pass(url, request, why: request.method == .get ? "bypass" : "method")
+    let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain)
+    guard plan != .pass, let resource = cache.valueAtOnce(target.key, Self.options(for: request)),
+      plan == .cached || resource.metadata.status == 200
+    else { return .open(plan, target) }
+    return .answered(logged(served(resource, target, request), request))
+  }
+
+  /// The answer to a request that was begun; failures are answers too.
+  func finish(_ plan: ProxyPlan, _ target: ProxyTarget, _ request: ProxyRequest) async -> ProxyAnswer {
+    let answer =
+      switch plan {
+      case .cached: await cached(target, request)
+      case .part: await part(of: target, request)
+      case .pass: await pass(target.url, request, why: request.method == .get ? "bypass" : "method")
+      }
+    return logged(answer, request)
+  }
+
+  /// The answer to a request that is none, or has more of a body than is passed on.
+  func refusal(isTooLarge: Bool) -> ProxyAnswer {
+    isTooLarge
+      ? .problem(413, "The proxy passes on \(bodyLimit) bytes at most.", "fwd=bypass")
+      : .problem(400, "The request has a method that is none.", "fwd=bypass")
+  }
+
+  private func target(_ text: String) -> ProxyTarget? {
+    if let known = targets.read(text, now: 0) { return known }
+    guard text.hasPrefix("/"), let target = try? ProxyTarget(text, of: origin, configuration.source) else {
+      return nil
     }
+    targets.insert(text, target, cost: ProxyTarget.cost(text))
+    return target
+  }
+
+  private func logged(_ answer: ProxyAnswer, _ request: ProxyRequest) -> ProxyAnswer {
     configuration.logger.debug(
       "request",
       metadata: [
-        "method": "\(request.method.rawValue)", "target": "\(target)", "status": "\(answer.status.code)",
-        "cache": "\(answer.headers[.cacheStatus] ?? "")",
+        "method": "\(request.method.rawValue)", "target": "\(request.target)", "status": "\(answer.status)",
+        "cache": "\(answer.fields.first(name: "Cache-Status") ?? "")",
       ])
     return answer
   }
 
-  private static func origin(of source: ResourceSource) -> String {
-    guard case .base(let text) = source.address else { return "" }
-    return text.hasSuffix("/") ? String(text.dropLast()) : text
-  }
-
   // MARK: from the cache
 
-  private func cached(_ key: ResourceKey, _ url: String, _ request: Request) async -> Response {
-    let onlyStored = RequestDirectives(request.headers).onlyIfCached
-    var options = ReadOptions(mode: onlyStored ? .cacheOnly : .cacheElseNetwork)
-    options.fields = ProxyFields.cached(request.headers)
+  private static func options(for request: ProxyRequest, _ mode: ReadMode = .cacheElseNetwork) -> ReadOptions
+  {
+    ReadOptions(mode: mode, fields: ProxyFields.cached(request.fields))
+  }
+
+  private func cached(_ target: ProxyTarget, _ request: ProxyRequest) async -> ProxyAnswer {
+    let onlyStored = RequestDirectives(request.fields).onlyIfCached
     do throws(CacheError) {
-      let resource = try await cache.value(key, options)
+      let resource = try await cache.value(
+        target.key, Self.options(for: request, onlyStored ? .cacheOnly : .cacheElseNetwork))
       if onlyStored, !use(of: resource, request).isUsableAtOnce {
-        return Self.problem(
-          .gatewayTimeout, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
+        return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
-      return served(resource, request)
+      return served(resource, target, request)
     } catch {
       // What is too large to be kept goes through piece by piece.
-      if error.code == .tooLarge { return await pass(url, request, why: "bypass; detail=large") }
-      return Self.problem(Self.status(of: error, onlyStored), error.message, "fwd=miss")
+      if error.code == .tooLarge { return await pass(target.url, request, why: "bypass; detail=large") }
+      return .problem(Self.status(of: error, onlyStored), error.message, "fwd=miss")
     }
   }
 
-  private func use(of resource: CachedResource, _ request: Request) -> Usability {
+  private func use(of resource: CachedResource, _ request: ProxyRequest) -> Usability {
     let now = configuration.now()
-    return RequestDirectives(request.headers).restrict(
-      Usability(of: resource.metadata, under: source.freshness, at: now), age: resource.metadata.age(at: now))
+    return RequestDirectives(request.fields).restrict(
+      Usability(of: resource.metadata, under: configuration.source.freshness, at: now),
+      age: resource.metadata.age(at: now))
   }
 
-  private func part(of key: ResourceKey, _ url: String, _ request: Request) async -> Response {
-    var options = ReadOptions(mode: .cacheOnly)
-    options.fields = ProxyFields.cached(request.headers)
+  private func part(of target: ProxyTarget, _ request: ProxyRequest) async -> ProxyAnswer {
     do throws(CacheError) {
-      let resource = try await cache.value(key, options)
+      let resource = try await cache.value(target.key, Self.options(for: request, .cacheOnly))
       if use(of: resource, request).isUsableAtOnce, resource.metadata.status == 200 {
-        return served(resource, request)
+        return served(resource, target, request)
       }
     } catch {
       configuration.logger.trace("nothing stored", metadata: ["error": "\(error)"])
     }
-    return await pass(url, request, why: "partial-hit")
+    return await pass(target.url, request, why: "partial-hit")
   }
 
   /// An answer out of an entry: all of it, the part that was asked for, or that nothing has changed.
-  private func served(_ resource: CachedResource, _ request: Request) -> Response {
+  private func served(
+    _ resource: CachedResource, _ target: ProxyTarget, _ request: ProxyRequest
+  ) -> ProxyAnswer {
     let metadata = resource.metadata
-    var fields = ServedFields.of(metadata, at: configuration.now())
-    if resource.origin == .network, metadata.fields[.age] == nil, fields[.age] == "0" { fields[.age] = nil }
-    fields = ProxyFields.answer(fields, status: Self.status(of: resource))
-    let body = resource.stored.entry.body
-    if metadata.status == 200 {
-      if StoredConditions.isUnchanged(metadata, for: request.headers) {
-        fields[.contentLength] = nil
-        return Response(
-          status: .notModified, headers: fields, body: .init(contentLength: nil) { try await $0.finish(nil) })
-      }
-      switch ByteRange(request.headers[.range], of: Int64(body.count)) {
-      case .all: break
-      case .part(let range):
-        fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(body.count)"
-        fields[.contentLength] = String(range.count)
-        let bytes = body.dropFirst(Int(range.lowerBound)).prefix(range.count)
-        return Response(
-          status: .partialContent, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
-      case .unsatisfiable:
-        fields[.contentRange] = "bytes */\(body.count)"
-        fields[.contentLength] = "0"
-        return Response(status: .rangeNotSatisfiable, headers: fields)
-      }
+    let stored = target.fields(of: resource.stored)
+    let age = ServedAge.seconds(of: metadata, at: configuration.now())
+    let bytes = resource.stored.entry.body
+    var answer = ProxyAnswer(
+      status: metadata.status, fields: stored.fields, cacheStatus: Self.status(of: resource),
+      body: metadata.status == 204 ? .none : .whole(bytes))
+    if resource.origin != .network || stored.hadAge || age > 0 {
+      answer.fields.add(name: "Age", value: String(age))
     }
-    guard metadata.status != 204 else {
-      fields[.contentLength] = nil
-      return Response(
-        status: .noContent, headers: fields, body: .init(contentLength: nil) { try await $0.finish(nil) })
+    guard metadata.status == 200 else { return answer }
+    if StoredConditions.isUnchanged(metadata, for: request.fields) {
+      answer.status = 304
+      answer.body = .none
+      return answer
     }
-    fields[.contentLength] = String(body.count)
-    return Response(
-      status: .init(code: metadata.status), headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+    switch ByteRange(request.fields[.range], of: Int64(bytes.count)) {
+    case .all: break
+    case .part(let range):
+      answer.status = 206
+      answer.fields.add(
+        name: "Content-Range", value: "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)")
+      answer.body = .whole(bytes.dropFirst(Int(range.lowerBound)).prefix(range.count))
+    case .unsatisfiable:
+      answer.status = 416
+      answer.fields.add(name: "Content-Range", value: "bytes */\(bytes.count)")
+      answer.body = .whole(Data())
+    }
+    return answer
   }
 
   private static func status(of resource: CachedResource) -> String {
@@ -139,26 +177,15 @@ struct ProxyResponder: Sendable {
 
   // MARK: passing on
 
-  private func pass(_ url: String, _ request: Request, why: String) async -> Response {
-    let body: ByteBuffer
-    do {
-      body = try await request.body.collect(upTo: configuration.bodyLimit)
-    } catch is NIOTooManyBytesError {
-      return Self.problem(
-        .contentTooLarge, "The proxy passes on \(configuration.bodyLimit) bytes at most.", "fwd=\(why)")
-    } catch {
-      return Self.problem(.badRequest, "The body could not be read to its end.", "fwd=\(why)")
-    }
+  private func pass(_ url: String, _ request: ProxyRequest, why: String) async -> ProxyAnswer {
     let sent = ResourceRequest(
-      url, method: ProxyFields.method(request.method), fields: ProxyFields.request(request.headers),
-      body: Data(body.readableBytesView))
+      url, method: request.method, fields: ProxyFields.request(request.fields), body: request.body)
     do throws(LoadFailure) {
       let answer = try await head(of: sent)
       await invalidate(request.method, url, answer)
-      return passed(answer, request.method, why)
+      return await passed(answer, request.method, why)
     } catch {
-      let status: HTTPResponse.Status = error.reason == .timedOut ? .gatewayTimeout : .badGateway
-      return Self.problem(status, error.description, "fwd=\(why)")
+      return .problem(error.reason == .timedOut ? 504 : 502, error.description, "fwd=\(why)")
     }
   }
 
@@ -187,7 +214,7 @@ struct ProxyResponder: Sendable {
   private func invalidate(_ method: HTTPRequest.Method, _ url: String, _ answer: ResourceResponse) async {
     let targets = Invalidation.targets(method: method, url: url, status: answer.status, fields: answer.fields)
     // An address that is no key of this source was never stored.
-    let keys = targets.compactMap { try? source.key(url: $0) }
+    let keys = targets.compactMap { try? configuration.source.key(url: $0) }
     guard !keys.isEmpty else { return }
     do {
       try await cache.remove(keys)
@@ -197,33 +224,29 @@ struct ProxyResponder: Sendable {
     }
   }
 
-  private func passed(_ answer: ResourceResponse, _ method: HTTPRequest.Method, _ why: String) -> Response {
-    let fields = ProxyFields.answer(answer.fields, status: "fwd=\(why); fwd-status=\(answer.status)")
-    let status = HTTPResponse.Status(code: answer.status)
-    let hasBody = method != .head && answer.status != 204 && answer.status != 304
-    let length = fields[.contentLength].flatMap { Int($0) }
-    return Response(
-      status: status, headers: fields,
-      body: .init(contentLength: length) { writer in
-        for try await piece in answer.body where hasBody { try await writer.write(ByteBuffer(bytes: piece)) }
-        try await writer.finish(nil)
-      })
+  private func passed(
+    _ answer: ResourceResponse, _ method: HTTPRequest.Method, _ why: String
+  ) async -> ProxyAnswer {
+    var passed = ProxyAnswer(
+      status: answer.status, fields: ProxyFields.answer(answer.fields),
+      cacheStatus: "fwd=\(why); fwd-status=\(answer.status)", body: .pieces(answer.body))
+    if answer.status == 204 || answer.status == 304 { passed.fields.remove(name: "Content-Length") }
+    if method == .head || answer.status == 204 || answer.status == 304 {
+      passed.body = .none
+      // Read to its end, so that its connection can be used again; nothing of it is wanted.
+      do { for try await _ in answer.body {} } catch {
+        configuration.logger.trace("an answer broke off", metadata: ["error": "\(error)"])
+      }
+    }
+    return passed
   }
 
   // MARK: failing
 
-  private static func status(of error: CacheError, _ onlyStored: Bool) -> HTTPResponse.Status {
-    if onlyStored || error.code == .timedOut || error.code == .offline { return .gatewayTimeout }
-    if error.code == .closed || error.code == .storage { return .serviceUnavailable }
-    if let status = error.status, status >= 500 { return .init(code: status) }
-    return .badGateway
-  }
-
-  private static func problem(_ status: HTTPResponse.Status, _ sentence: String, _ what: String) -> Response {
-    let fields: HTTPFields = [
-      .contentType: "text/plain; charset=utf-8", .cacheControl: "no-store", .cacheStatus: "bothy; " + what,
-    ]
-    return Response(
-      status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(string: sentence + "\n")))
+  private static func status(of error: CacheError, _ onlyStored: Bool) -> Int {
+    if onlyStored || error.code == .timedOut || error.code == .offline { return 504 }
+    if error.code == .closed || error.code == .storage { return 503 }
+    if let status = error.status, status >= 500 { return status }
+    return 502
   }
 }

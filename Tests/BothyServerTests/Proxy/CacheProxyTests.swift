@@ -1,7 +1,7 @@
 import BothyCache
+import BothyServer
 import Foundation
 import HTTPTypes
-import HummingbirdCore
 import Testing
 
 @Suite("The cache as a proxy")
@@ -174,9 +174,9 @@ struct CacheProxyTests {
     let proxy = try ProxyUnderTest()
     let (pieces, continuation) = AsyncThrowingStream.makeStream(of: Data.self)
     proxy.origin.answers(200, [.contentType: "text/event-stream"], pieces)
-    let response = try await proxy.response(.get, "/a", [.accept: "text/event-stream"])
+    let answer = try await proxy.answer(.get, "/a", [.accept: "text/event-stream"])
     let collected = Collected()
-    async let written: Void = response.body.write(collected.writer)
+    async let written: Void = collected.take(answer.body)
     continuation.yield(Data("first".utf8))
     while collected.bytes.isEmpty { await Task.yield() }
     #expect(collected.bytes == Array("first".utf8))

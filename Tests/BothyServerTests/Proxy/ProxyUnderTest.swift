@@ -2,11 +2,10 @@ import BothyCache
 import BothyServer
 import Foundation
 import HTTPTypes
-import Hummingbird
-import HummingbirdCore
 import Logging
-import NIOCore
+import NIOHTTP1
 import Synchronization
+import Testing
 
 /// A proxy with a cache in memory in front of a scripted origin, at a time that tests set; spoken to without a socket.
 final class ProxyUnderTest: Sendable {
@@ -14,7 +13,7 @@ final class ProxyUnderTest: Sendable {
   private let time = Mutex<Int64>(1_796_083_200_000)
   private let configuration: Mutex<CacheProxyConfiguration?> = Mutex(nil)
 
-  init(bodyBytes: Int? = nil) throws {
+  init(bodyBytes: Int? = nil, requestBytes: Int? = nil) throws {
     let cache = try ResourceCache(
       loader: origin, clock: LoadClock(ContinuousClock(), wall: { [weak self] in self?.now ?? 0 }))
     var logger = Logger(label: "test")
@@ -22,6 +21,7 @@ final class ProxyUnderTest: Sendable {
     var source = try CacheProxyConfiguration.source(origin: "http://origin.example")
     if let bodyBytes { source.limits.bodyBytes = bodyBytes }
     var made = CacheProxyConfiguration(port: 0, source: source, cache: cache, loader: origin, logger: logger)
+    if let requestBytes { made.bodyLimit = requestBytes }
     made.now = { [weak self] in self?.now ?? 0 }
     configuration.withLock { $0 = made }
   }
@@ -37,23 +37,25 @@ final class ProxyUnderTest: Sendable {
   func send(
     _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], body: String = ""
   ) async throws -> ProxyReply {
-    let response = try await response(method, path, fields, body: body)
+    let answer = try await answer(method, path, fields, body: body)
     let bytes = Collected()
-    try await response.body.write(bytes.writer)
-    return ProxyReply(
-      status: response.status.code, fields: response.headers,
-      text: String(decoding: bytes.bytes, as: UTF8.self))
+    try await bytes.take(answer.body)
+    var reply = ProxyReply(
+      status: answer.status, fields: [:], text: String(decoding: bytes.bytes, as: UTF8.self))
+    for field in answer.fields {
+      reply.fields.append(HTTPField(name: try #require(HTTPField.Name(field.name)), value: field.value))
+    }
+    return reply
   }
 
-  func response(
+  func answer(
     _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], body: String = ""
-  ) async throws -> Response {
-    guard let configuration = configuration.withLock({ $0 }) else { throw CancellationError() }
-    let head = HTTPRequest(
-      method: method, scheme: "http", authority: "proxy", path: path, headerFields: fields)
-    return try await CacheProxy(configuration)
-      .respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body))))
+  ) async throws -> ProxyAnswer {
+    try await proxy().answer(
+      ProxyRequest(method: method, target: path, fields: fields, body: Data(body.utf8)))
   }
+
+  func proxy() throws -> CacheProxy { CacheProxy(try #require(configuration.withLock { $0 })) }
 }
 
 /// What a program gets from a proxy.
@@ -111,18 +113,16 @@ final class ScriptedOrigin: ResourceLoader {
   }
 }
 
-/// Takes the bytes of an answer as they are written.
+/// Takes the bytes of an answer as they come.
 final class Collected: Sendable {
   private let buffer = Mutex<[UInt8]>([])
   var bytes: [UInt8] { buffer.withLock { $0 } }
-  var writer: any ResponseBodyWriter { Writer(into: self) }
 
-  private struct Writer: ResponseBodyWriter {
-    let into: Collected
-    mutating func write(_ buffer: ByteBuffer) async throws {
-      into.buffer.withLock { $0.append(contentsOf: buffer.readableBytesView) }
+  func take(_ body: ProxyAnswer.Body) async throws {
+    switch body {
+    case .none: break
+    case .whole(let data): buffer.withLock { $0 += data }
+    case .pieces(let pieces): for try await piece in pieces { buffer.withLock { $0 += piece } }
     }
-    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
-    init(into: Collected) { self.into = into }
   }
 }

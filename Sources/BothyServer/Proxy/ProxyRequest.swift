@@ -1,0 +1,36 @@
+package import Foundation
+package import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// One request to the proxy, read to its end.
+package struct ProxyRequest: Sendable {
+  package var method: HTTPRequest.Method
+  /// Path and query, as they stood in the request.
+  package var target: String
+  package var fields: HTTPFields
+  package var body: Data
+
+  package init(method: HTTPRequest.Method, target: String, fields: HTTPFields, body: Data = Data()) {
+    self.method = method
+    self.target = target
+    self.fields = fields
+    self.body = body
+  }
+
+  /// Nil for a method that is none.
+  init?(_ head: HTTPRequestHead, body: ByteBuffer?) {
+    guard let method = head.method == .GET ? .get : ProxyFields.method(head.method) else { return nil }
+    self.init(
+      method: method, target: Self.target(head.uri), fields: ProxyFields.fields(head.headers),
+      body: body.map { Data($0.readableBytesView) } ?? Data())
+  }
+
+  /// The target without the scheme and host that it may begin with (RFC 9112 §3.2.2).
+  private static func target(_ uri: String) -> String {
+    guard uri.utf8.first != UInt8(ascii: "/"), let scheme = uri.firstRange(of: "://") else { return uri }
+    let rest = uri[scheme.upperBound...]
+    let path = rest.drop { $0 != "/" && $0 != "?" }
+    return path.first == "/" ? String(path) : "/" + path
+  }
+}
