@@ -17,6 +17,25 @@ import Testing
     #expect(try store.fetch(Everything.self, id: bare.id)?.maybePlace == nil)
   }
 
+  @Test("is found by its place") func places() throws {
+    let store = try Store(inMemory: Schema(Trip.self))
+    let here = Coordinate(latitude: -16.8, longitude: 180)
+    try store.write { transaction in
+      for (name, longitude) in [("east", -179.999), ("west", 179.99), ("away", 10)] {
+        try transaction.insert(Trip(name: name, start: Coordinate(latitude: -16.8, longitude: longitude)))
+      }
+      try transaction.insert(Trip(name: "nowhere"))
+    }
+    func names(_ query: Query<Trip>) throws -> [String] { try store.fetch(query).map(\.name) }
+    let all = Query<Trip>()
+    #expect(try names(all.where { $0.start.within(metres: 500, of: here) }) == ["east"])
+    let box = GeoBox(west: 179, south: -20, east: -179, north: -10)
+    #expect(try names(all.where { $0.start.isIn(box) }.order { $0.name.ascending }) == ["east", "west"])
+    #expect(try names(all.nearest(to: here) { $0.start }.limit(2)) == ["east", "west"])
+    #expect(try names(all.order { $0.start.nearest(to: here) }) == ["east", "west", "away", "nowhere"])
+    #expect(try names(all.where { $0.name != "east" }.nearest(to: here) { $0.start }.limit(1)) == ["west"])
+  }
+
   @Test("is the same through a dynamic record") func records() throws {
     let todo = Todo(title: "target")
     for entity in [Everything.full(todo), .bare(todo)] {

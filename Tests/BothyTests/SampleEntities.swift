@@ -36,6 +36,11 @@ struct Address: Codable, JSONField, Hashable {
   static let limit = 10
 }
 
+@Entity struct Trip: Hashable {
+  var name: String
+  @Indexed var start: Coordinate?
+}
+
 /// Every kind of field, each also as an optional.
 @Entity struct Everything: Hashable {
   var flag: Bool

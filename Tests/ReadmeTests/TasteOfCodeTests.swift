@@ -69,3 +69,32 @@ struct TasteOfSettingsTests {
     #expect(try Reading.settings.load().fontSize == 19)
   }
 }
+
+// README: begin
+@Entity struct Trip {
+  var name: String
+  @Indexed var start: Coordinate?
+}
+// README: end
+
+@Suite("The README's code for places")
+struct TasteOfPlacesTests {
+  @Test("finds what is near")
+  func runs() throws {
+    let here = Coordinate(latitude: 51.5, longitude: -0.1)
+    // README: begin
+    let around = Query<Trip>().where { $0.start.within(metres: 500, of: here) }
+    let nearest = Query<Trip>().where { $0.name != "Home" }.nearest(to: here) { $0.start }.limit(20)
+    // README: end
+
+    let store = try Store(inMemory: Schema(Trip.self))
+    try store.write { transaction in
+      for (name, longitude) in [("Home", -0.1), ("Tower", -0.104), ("Sea", 1.4)] {
+        try transaction.insert(Trip(name: name, start: Coordinate(latitude: 51.5, longitude: longitude)))
+      }
+      try transaction.insert(Trip(name: "Anywhere"))
+    }
+    #expect(try Set(store.fetch(around).map(\.name)) == ["Home", "Tower"])
+    #expect(try store.fetch(nearest).map(\.name) == ["Tower", "Sea"])
+  }
+}

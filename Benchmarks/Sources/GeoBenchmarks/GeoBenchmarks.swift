@@ -2,7 +2,7 @@ import Bars
 import Foundation
 
 /// `scripts/bench-geo`: what a large tile costs to read, how fast tiles become places, and how long the nearest of a
-/// million take, beside SpatiaLite with the same ones.
+/// million take, beside SpatiaLite with the same ones; of places, and of records of a type of one's own.
 @main
 struct GeoBenchmarks {
   static func main() {
@@ -23,6 +23,7 @@ struct GeoBenchmarks {
     printLoad("before")
     if options.has("decode") { bars += try DecodeRun(options).bars() }
     if options.has("places") { bars += try PlacesRun(folder.path, options).bars() }
+    if options.has("entities") { bars += try EntitiesRun(folder.path, options).bars() }
     printLoad("after")
     print()
     Bar.print(bars)
@@ -39,7 +40,7 @@ struct Options: BenchmarkOptions {
   var rounds = 15
   var only: String?
 
-  static let parts = ["decode", "places"]
+  static let parts = ["decode", "places", "entities"]
   static var numbers: [String: WritableKeyPath<Options, Int>] {
     ["--places": \.places, "--questions": \.questions, "--rounds": \.rounds]
   }
