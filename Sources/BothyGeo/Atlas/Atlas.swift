@@ -57,17 +57,19 @@ public actor Atlas {
   }
 
   /// What changes around the position from now on. Nothing comes when nothing changed.
-  public nonisolated var changes: AsyncStream<SpatialChange> { changed.stream() }
+  public nonisolated var changes: AsyncStream<SpatialChange> { changed.values(keeping: 64) }
 
   /// The state, now and whenever it changes.
-  public var states: AsyncStream<AtlasState> { stated.stream(startingWith: state) }
+  public var states: AsyncStream<AtlasState> { stated.values(startingWith: state, keeping: 64) }
 
   /// Whether the app counts as offline: it does without a network and in the state `.error`, and no more when neither
   /// has been so for three seconds.
   public var connectivity: ConnectivityState { hold.state }
 
   /// The connectivity, now and whenever it changes.
-  public var connectivities: AsyncStream<ConnectivityState> { connected.stream(startingWith: hold.state) }
+  public var connectivities: AsyncStream<ConnectivityState> {
+    connected.values(startingWith: hold.state, keeping: 64)
+  }
 
   /// The tiles that are shown: those around the position that are held.
   public var tiles: Set<Tile> { shown.tiles }

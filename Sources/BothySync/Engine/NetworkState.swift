@@ -1,3 +1,4 @@
+import BothyStore
 import Synchronization
 
 /// Whether the network is there, as far as is known.

@@ -1,3 +1,4 @@
+import BothyStore
 import Synchronization
 
 /// Whether a sync may run now, and which fetch policy is in force: what the app, the user and the server have said,

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Hands values to everybody who listens; nothing comes to one who has stopped.
-final class Broadcast<Value: Sendable>: Sendable {
+/// Hands values to everybody who listens; one that lags behind skips what came in between.
+package final class Broadcast<Value: Sendable>: Sendable {
   private struct Listeners {
     var streams: [Int: AsyncStream<Value>.Continuation] = [:]
     var next = 0
@@ -9,8 +9,10 @@ final class Broadcast<Value: Sendable>: Sendable {
 
   private let listeners = Mutex(Listeners())
 
-  /// The values from now on, after a first one if given. The newest are kept for a listener that lags behind.
-  func stream(startingWith first: Value? = nil, keeping count: Int = 64) -> AsyncStream<Value> {
+  package init() {}
+
+  /// The values from now on, after a first one if given. The newest `count` are kept for a listener that lags behind.
+  package func values(startingWith first: Value? = nil, keeping count: Int = 1) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(count))
     listeners.withLock { listeners in
@@ -20,16 +22,17 @@ final class Broadcast<Value: Sendable>: Sendable {
       continuation.onTermination = { [weak self] _ in
         self?.listeners.withLock { $0.streams[number] = nil }
       }
+      // Under the lock, so that nothing sent meanwhile comes before it.
       if let first { continuation.yield(first) }
     }
     return stream
   }
 
-  func send(_ value: Value) {
+  package func send(_ value: Value) {
     for stream in listeners.withLock({ Array($0.streams.values) }) { stream.yield(value) }
   }
 
-  func finish() {
+  package func finish() {
     for stream in listeners.withLock({ Array($0.streams.values) }) { stream.finish() }
   }
 }
