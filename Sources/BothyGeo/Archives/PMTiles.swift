@@ -5,8 +5,9 @@ import Synchronization
 /// An archive of tiles for reading by parts (PMTiles, version 3), from a file or over HTTP.
 ///
 /// Opening reads 16 KB, and the metadata if that lies elsewhere. A tile costs one read, and up to three more for
-/// directories that are not known yet; the last 64 of these are kept. An archive that is replaced is told by the
-/// source's validator: its header is read anew and the tile asked for once more.
+/// directories that are not known yet; the last 64 of these are kept. A tile that is not there costs a read of one
+/// byte, as the archive may have been replaced by one that has it. An archive that is replaced is told by the source's
+/// validator: its header is read anew and the tile asked for once more.
 public final class PMTiles: TileArchive {
   private let source: any ByteRangeSource
   private let state: Mutex<State>
@@ -57,7 +58,10 @@ public final class PMTiles: TileArchive {
     let id = tile.hilbertID
     var directory = opened.root
     for _ in 0..<Self.depthLimit {
-      guard let entry = directory.entry(id) else { return nil }
+      guard let entry = directory.entry(id) else {
+        _ = try await source.bytes(0..<1, expecting: opened.validator)
+        return nil
+      }
       if entry.run > 0 { return try await content(entry, opened) }
       directory = try await self.directory(entry, opened)
     }

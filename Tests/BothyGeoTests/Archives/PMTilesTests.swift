@@ -132,6 +132,8 @@ struct PMTilesTests {
     #expect(found == tiles)
     let others = try Self.tiles(21, seed: 9)
     try ArchiveBuilder(tiles: others, leafSize: 2).build().write(to: URL(fileURLWithPath: path))
+    let unknown = try #require(others.keys.filter { tiles[$0] == nil }.min())
+    #expect(try await archive.data(of: unknown) == others[unknown], "the old one lacks it")
     for tile in others.keys { #expect(try await archive.data(of: tile) == others[tile]) }
     let missing = await #expect(throws: GeoError.self) {
       try await TileArchives.open(path: scratch.file("none"))
