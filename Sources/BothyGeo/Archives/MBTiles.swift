@@ -5,7 +5,7 @@ import GRDB
 /// An archive of tiles in a SQLite file (MBTiles 1.3), read only. Rows of the file count from the south.
 public final class MBTiles: TileArchive {
   public let info: TileArchiveInfo
-  private let queue: DatabaseQueue
+  private let queue: ClosableDatabase
   private let path: String
 
   /// Opens a file. Throws `GeoError`: `.unavailable` when there is none, `.notAnArchive` for another kind of file,
@@ -19,7 +19,7 @@ public final class MBTiles: TileArchive {
       var configuration = Configuration()
       configuration.readonly = true
       configuration.label = "bothy.mbtiles"
-      queue = try DatabaseQueue(path: path, configuration: configuration)
+      queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
       info = try queue.read(Self.info)
     } catch { throw Self.failure(error, path) }
   }
@@ -48,7 +48,7 @@ public final class MBTiles: TileArchive {
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
 
   func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
-    try queue.inDatabase { database in
+    try queue.writeWithoutTransaction { database in
       do {
         let rows = try Row.fetchCursor(
           database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")

@@ -10,7 +10,7 @@ enum PlaceFile {
 
   /// Opens the file or makes it, and its folder. One that is damaged or of another version is put away as
   /// `{path}.damaged` and begun anew: everything in it can be fetched again.
-  static func open(_ path: String) throws(GeoError) -> DatabasePool {
+  static func open(_ path: String) throws(GeoError) -> ClosableDatabase {
     do {
       do { return try attempt(path) } catch let error where isDamage(error) {
         try putAway(path)
@@ -27,7 +27,7 @@ enum PlaceFile {
     return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
   }
 
-  private static func attempt(_ path: String) throws -> DatabasePool {
+  private static func attempt(_ path: String) throws -> ClosableDatabase {
     let folder = (path as NSString).deletingLastPathComponent
     if !folder.isEmpty {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -38,7 +38,7 @@ enum PlaceFile {
     configuration.label = "bothy.places"
     configuration.busyMode = .timeout(5)
     try inspect(path, configuration)
-    let pool = try DatabasePool(path: path, configuration: configuration)
+    let pool = ClosableDatabase(try DatabasePool(path: path, configuration: configuration))
     do {
       try pool.write { try prepare($0, path, isSuspect: wasLeftOpen) }
     } catch {

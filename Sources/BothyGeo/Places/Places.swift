@@ -15,7 +15,7 @@ public final class Places: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    var pool: DatabasePool
+    var pool: ClosableDatabase
     var categories: CategoryTable
     var generation = 0
     var revision = 0
@@ -85,7 +85,7 @@ public final class Places: Sendable {
   }
 
   /// Begins the file anew when the error tells of damage, and tells of it.
-  private func recovered(_ error: any Error, _ pool: DatabasePool) -> GeoError {
+  private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> GeoError {
     guard PlaceFile.isDamage(error) || error is FeatureDamage else { return PlaceFile.failure(error, path) }
     do {
       try state.withLock { state in
@@ -96,7 +96,7 @@ public final class Places: Sendable {
         state.revision += 1
       }
     } catch { return PlaceFile.failure(error, path) }
-    try? pool.close()  // calls that still run keep it open until they are done
+    try? pool.close()  // when the calls that still run are done
     return GeoError(
       .damagedPlaces,
       "The places at \(path) were damaged. The file was put away and begun anew: fetch the tiles again.",

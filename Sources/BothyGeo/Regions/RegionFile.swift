@@ -7,7 +7,7 @@ import GRDB
 ///
 /// Each method is one transaction. Several processes may use it.
 final class RegionFile: Sendable {
-  private let queue: DatabaseQueue
+  private let queue: ClosableDatabase
   private let path: String
 
   private static let version = 1
@@ -41,7 +41,7 @@ final class RegionFile: Sendable {
       configuration.prepareDatabase {
         try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
       }
-      queue = try DatabaseQueue(path: path, configuration: configuration)
+      queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
       let found = try queue.write { database in
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         if version == 0 {

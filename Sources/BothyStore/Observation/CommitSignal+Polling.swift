@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// The question goes to the writer's connection, whose own commits do not count.
 final class PollingSignal: CommitSignal {
-  private let writer: any DatabaseWriter
+  private let writer: ClosableDatabase
   private let interval: Duration
   private let clock: any Clock<Duration>
   private let task = Mutex<Task<Void, Never>?>(nil)
 
-  init(_ writer: any DatabaseWriter, every interval: Duration, clock: any Clock<Duration>) {
+  init(_ writer: ClosableDatabase, every interval: Duration, clock: any Clock<Duration>) {
     self.writer = writer
     self.interval = interval
     self.clock = clock

@@ -17,7 +17,7 @@ final class CommitSignals: Sendable {
   private let state = Mutex(State())
 
   /// Nil when the options say that no other process writes.
-  init?(path: String, options: StoreOptions, writer: any DatabaseWriter) {
+  init?(path: String, options: StoreOptions, writer: ClosableDatabase) {
     switch options.processes {
     case .single: return nil
     case .many:

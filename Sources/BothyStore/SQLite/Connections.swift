@@ -6,8 +6,8 @@ package import GRDB
 ///
 /// The last one exists because a pool read costs 20 µs before it reads anything, and a look-up by id 5 µs.
 package struct Connections: Sendable {
-  package let writer: any DatabaseWriter
-  private let lookups: DatabaseQueue
+  package let writer: ClosableDatabase
+  private let lookups: ClosableDatabase
 
   /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or schema, or of
   /// another program, is refused before it is opened for writing.
@@ -43,10 +43,10 @@ package struct Connections: Sendable {
       if options.durability == .full {
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       }
-      writer = pool
+      writer = ClosableDatabase(pool)
       var readOnly = Self.configuration(options)
       readOnly.readonly = true
-      lookups = try DatabaseQueue(path: path, configuration: readOnly)
+      lookups = ClosableDatabase(try DatabaseQueue(path: path, configuration: readOnly))
       if isSuspect {
         do { try DamagedFile.check(pool, path) } catch {
           try close()
@@ -63,9 +63,8 @@ package struct Connections: Sendable {
   /// A database in memory, gone with the store.
   init(inMemory options: StoreOptions) throws(StoreError) {
     do {
-      let queue = try DatabaseQueue(configuration: Self.configuration(options))
-      writer = queue
-      lookups = queue
+      writer = ClosableDatabase(try DatabaseQueue(configuration: Self.configuration(options)))
+      lookups = writer
     } catch {
       throw StoreError(error, path: ":memory:")
     }
@@ -73,7 +72,7 @@ package struct Connections: Sendable {
 
   /// Runs one look-up on the kept connection, outside any transaction: a single statement is its own snapshot.
   package func lookUp<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    try lookups.inDatabase(body)
+    try lookups.writeWithoutTransaction(body)
   }
 
   func close() throws {

@@ -37,6 +37,10 @@ struct MBTilesTests {
     #expect(try await archive.data(of: Tile(x: 1, y: 3, zoom: 2)) == Data([2]))
     #expect(try await archive.data(of: Tile(x: 31, y: 0, zoom: 5)) == Data([3]))
     #expect(try await archive.data(of: Tile(x: 1, y: 1, zoom: 2)) == nil)
+    defer {
+      #expect(throws: Never.self) { try archive.close() }
+      #expect(throws: GeoError.self) { try archive.blockingData(of: Tile(x: 1, y: 0, zoom: 2)) }
+    }
     #expect(try archive.info.zooms == ZoomRange(2, 5))
     #expect(archive.info.name == "Hills")
     #expect(archive.info.bounds == GeoBox(west: -10, south: -20.5, east: 30, north: 40))

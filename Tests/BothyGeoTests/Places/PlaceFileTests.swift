@@ -26,6 +26,26 @@ struct PlaceFileTests {
       "amenity", "cafe", ids: "[\(id)]", properties: #"{"amenity": "cafe", "name": "\#(name)"}"#)
   }
 
+  @Test("Reads while another thread closes the places end or are refused")
+  func closing() async throws {
+    for round in 0..<20 {
+      let places = try Places(path: scratch.file("\(round).sqlite"))
+      let readers = (0..<3).map { _ in
+        Task.detached { [tile] in
+          do {
+            while true {
+              _ = try places.tile(tile)
+              await Task.yield()
+            }
+          } catch { return error is GeoError }
+        }
+      }
+      for _ in 0..<round { await Task.yield() }
+      try places.close()
+      for reader in readers { #expect(await reader.value) }
+    }
+  }
+
   /// Promises: T-14, E-18
   @Test("A tile is kept as it came, with its times and validators, also without features")
   func kept() throws {
