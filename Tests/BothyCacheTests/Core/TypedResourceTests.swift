@@ -141,6 +141,7 @@ struct TypedResourceTests {
       let bytes = Task { try await rig.cache.value(key) }
       await until { rig.loader.requests.count == 1 }
       let menus = Task { try? await menu.value().value }
+      await until { rig.cache.counters["api"]?.coalesced == 1 }
       let prices = Task { try? await price.value().value }
       await until { rig.cache.counters["api"]?.coalesced == 2 }
       gate.open()

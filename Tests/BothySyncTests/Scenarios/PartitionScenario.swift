@@ -60,6 +60,7 @@ struct PartitionScenario {
       let end = ContinuousClock.now + .seconds(60)
       while !unevenness.isEmpty && ContinuousClock.now < end {
         await Task.yield()
+        head = try await tell(world, head)
         unevenness = try await world.snapshot().unevenness
       }
       #expect(unevenness.isEmpty, "Seed \(seed). Replay with BOTHY_SEED=\(seed).")
@@ -106,7 +107,7 @@ struct PartitionScenario {
     member.monitor.send(.reachable)
   }
 
-  /// Lets time pass; afterwards the server tells those it reaches if there is news.
+  /// Lets time pass.
   private func pass(
     _ duration: Duration, _ clock: VirtualClock, _ world: SimulatedWorld, _ head: Int64?
   ) async throws -> Int64? {
@@ -114,6 +115,11 @@ struct PartitionScenario {
     world.time.advance(
       by: duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)
     for _ in 0..<300 { await Task.yield() }
+    return try await tell(world, head)
+  }
+
+  /// The server tells those it reaches if there is news.
+  private func tell(_ world: SimulatedWorld, _ head: Int64?) async throws -> Int64? {
     let now = try await world.serverDigest().position
     if now != head { for device in world.devices where device.remote.cut == .none { device.remote.hint() } }
     return now

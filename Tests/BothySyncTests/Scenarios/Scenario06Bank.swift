@@ -11,7 +11,7 @@ struct Scenario06Bank {
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
-    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 500))
+    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 150))
   }()
 
   /// Promises: Scenario-6
