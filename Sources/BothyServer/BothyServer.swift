@@ -14,6 +14,7 @@ public final class BothyServer: Service {
   private let parts: ServerParts
   private let readiness = Readiness()
 
+  /// Puts the parts together. Nothing is opened or read before `run()`.
   public init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     parts = ServerParts(configuration)
@@ -58,12 +59,15 @@ public final class BothyServer: Service {
 
   /// Where a server listens.
   public struct Address: Sendable, Hashable {
+    /// The address as it was configured, a name or a number.
     public var host: String
+    /// The port in use: the system's choice where the configuration had 0.
     public var port: Int
 
     /// Whether it speaks TLS.
     public var isSecure = false
 
+    /// Scheme, host and port, with no slash at the end; an IPv6 address stands in brackets.
     public var url: String {
       "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }

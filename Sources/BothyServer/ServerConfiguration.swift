@@ -9,7 +9,9 @@ public struct ServerConfiguration: Sendable {
   public var host: String
   /// The port to listen on; 0 lets the system choose one (see `BothyServer.ready()`).
   public var port: Int
+  /// What keeps records, lists and outcomes: all that the server knows but the bytes of blobs.
   public var ledger: any Ledger
+  /// What is accepted and who sees what: the schema with its permissions, and the bounds of one sync.
   public var rules: AuthorityRules
   /// What keeps the bytes of blobs; nil refuses them.
   public var blobs: (any BlobVault)?
@@ -19,9 +21,11 @@ public struct ServerConfiguration: Sendable {
   public var access: AccessControl?
   /// The certificate to speak TLS with; nil speaks plain HTTP, for a proxy on the same machine.
   public var tls: TLSFiles?
+  /// Bounds on bodies, on how often one may ask and on silence.
   public var limits: Limits
   /// How long what nobody needs any more is kept.
   public var upkeep = UpkeepTerms()
+  /// Gets what operators should know: requests, upkeep, failures, files read again.
   public var logger: Logger
   /// Takes a line for each refusal of access.
   public var auditLogger: Logger
@@ -34,6 +38,8 @@ public struct ServerConfiguration: Sendable {
   /// The server's clock, in milliseconds since 1970.
   public var now: @Sendable () -> Int64
 
+  /// Only the ledger has to be given. The rest makes a server for this machine alone that admits everybody, takes 8 MiB
+  /// in a request as often as one likes, and has neither blobs nor tiles.
   public init(
     host: String = "127.0.0.1", port: Int = 8080, ledger: any Ledger,
     rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
@@ -80,6 +86,7 @@ public struct ServerConfiguration: Sendable {
     /// for. Devices count on a day.
     public var unusedBlobAge: Duration
 
+    /// The defaults bound bodies (8 MiB) and silence (75 seconds), and not how often one may ask.
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
       spaceRequestsPerSecond: Double? = nil, spaceRequestBurst: Int = 1000,

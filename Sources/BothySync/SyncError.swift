@@ -14,11 +14,15 @@ public struct SyncError: Error, Sendable {
     public static let requiresNetwork = Code("requiresNetwork")
     /// The type stays on this device.
     public static let notSynced = Code("notSynced")
+    /// The server takes the token no longer: sign in again. What is pending stays so.
     public static let authenticationRequired = Code("authenticationRequired")
     /// The server refused the change; nothing was changed here.
     public static let rejected = Code("rejected")
+    /// Others changed it since it was read, or keep changing it: read again, then try again.
     public static let conflict = Code("conflict")
+    /// The server is too busy and asks to come again later.
     public static let throttled = Code("throttled")
+    /// The server failed; whether it made the change is unknown.
     public static let serverError = Code("serverError")
     /// There are changes that the server does not have yet.
     public static let pendingChanges = Code("pendingChanges")
@@ -32,6 +36,7 @@ public struct SyncError: Error, Sendable {
     public static let updateRequired = Code("updateRequired")
     /// More records than can be sent together; nothing was changed.
     public static let tooManyTogether = Code("tooManyTogether")
+    /// There is nothing to decide about: the record has no pending change.
     public static let notPending = Code("notPending")
     /// The server answered with something that is not the protocol.
     public static let protocolViolation = Code("protocolViolation")
@@ -41,7 +46,7 @@ public struct SyncError: Error, Sendable {
     public static let notLocallyEvaluable = Code("notLocallyEvaluable")
     /// A record that another refers to is not here and could not be had.
     public static let relatedRecordUnavailable = Code("relatedRecordUnavailable")
-    public static let noRemote = Code("noRemote")
+    /// The sync was cancelled, or may not run now: paused, left out, or held back by the sync policy.
     public static let cancelled = Code("cancelled")
     /// The bytes of a blob are neither here nor on the server.
     public static let blobMissing = Code("blobMissing")
@@ -51,7 +56,9 @@ public struct SyncError: Error, Sendable {
     public static let blobsUnsupported = Code("blobsUnsupported")
   }
 
+  /// What kind of failure it is.
   public var code: Code
+  /// What happened and what to do about it, for people.
   public var message: String
   /// The record in question, where there is one.
   public var record: RecordID?
@@ -59,8 +66,10 @@ public struct SyncError: Error, Sendable {
   public var rejection: Rejection?
   /// How many changes are pending, where that is what is wrong.
   public var pendingCount: Int?
+  /// What was thrown below: a `RemoteError` where the server was asked.
   public var underlying: (any Error)?
 
+  /// For storages and tests of an app's own; `message` should say what to do.
   public init(
     _ code: Code, _ message: String, record: RecordID? = nil, rejection: Rejection? = nil,
     underlying: (any Error)? = nil

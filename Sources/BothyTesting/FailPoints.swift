@@ -28,6 +28,7 @@ public final class FailPoints: Sendable {
 
   /// A step that was passed, and whose write it was part of.
   public struct Passed: Sendable, Hashable {
+    /// Which of the three it was.
     public var step: Step
     /// Whether the app wrote; else what a server said was written.
     public var isByApp: Bool
@@ -42,6 +43,7 @@ public final class FailPoints: Sendable {
 
   private let state = Mutex(State())
 
+  /// Nothing is planned: every step passes and is noted.
   public init() {}
 
   /// The steps that were passed since the start, a restart or `reset()`.
@@ -85,6 +87,7 @@ public final class FailPoints: Sendable {
 
 /// The process ended here, as by SIGKILL. Restart the device to go on from what was committed.
 public struct SimulatedCrash: Error, Hashable, CustomStringConvertible {
+  /// One is like another: for comparing with what was thrown.
   public init() {}
   public var description: String { "The process ended here. Restart the device to go on." }
 }

@@ -53,7 +53,10 @@ struct FaultyBlobs: BlobRemote {
 
 /// One request for a blob that a device has made.
 public enum BlobRequest: Sendable, Hashable {
+  /// How much the server has of a blob, named by its SHA-256 in hexadecimal.
   case holding(String)
+  /// One part of a blob goes up; the offset of its first byte.
   case upload(String, offset: Int64)
+  /// One part of a blob comes down; the offset of its first byte.
   case download(String, offset: Int64)
 }

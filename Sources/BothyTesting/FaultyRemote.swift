@@ -6,6 +6,7 @@ import Synchronization
 public final class FaultyRemote: RemoteStorage {
   /// What happens to one exchange.
   public enum Fault: Sendable, Hashable {
+    /// The request arrives, and so does the answer.
     case none
     /// The request never arrives.
     case lostRequest
@@ -21,11 +22,13 @@ public final class FaultyRemote: RemoteStorage {
 
   /// Which directions of a network are cut.
   public enum Cut: Sendable, Hashable, CaseIterable {
+    /// Both ways are open.
     case none
     /// Requests arrive and are carried out; no answer comes back.
     case inbound
     /// No request arrives.
     case outbound
+    /// No request arrives, and what the server was answering is lost.
     case both
   }
 
@@ -47,6 +50,7 @@ public final class FaultyRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let state = Mutex(State())
 
+  /// - Parameter remote: the server behind it; all goes through until a script or a cut says otherwise.
   public init(_ remote: any RemoteStorage) { self.remote = remote }
 
   /// Which directions are cut; exchanges that are under way feel it when their answer comes.
@@ -72,6 +76,7 @@ public final class FaultyRemote: RemoteStorage {
   /// The requests for blobs that were made, in order.
   public var blobRequests: [BlobRequest] { state.withLock { $0.blobRequests } }
 
+  /// Empties `requests`, `blobRequests` and `reads`, for the next part of a story. Scripts and cuts stay.
   public func forgetRequests() {
     state.withLock { state in
       state.requests = []

@@ -5,9 +5,12 @@ import Foundation
 /// The real server rule in this process: every request and answer goes through its JSON, as over a network.
 public struct InProcessRemote: RemoteStorage {
   private let current: @Sendable () -> Authority
+  /// The space that every request goes to.
   public let space: String
+  /// Whom the server takes the device for; there are no tokens here.
   public let principal: Principal
 
+  /// A way to a server that stays as it is.
   public init(_ authority: Authority, space: String = "test", principal: Principal = Principal("tester")) {
     self.init(space: space, principal: principal) { authority }
   }

@@ -18,6 +18,7 @@ public final class Latch: Sendable {
 
   private let state = Mutex(State())
 
+  /// Closed, and nobody has come yet.
   public init() {}
 
   /// Whether whoever comes passes at once.

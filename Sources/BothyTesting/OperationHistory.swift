@@ -11,12 +11,25 @@ import Synchronization
 public final class OperationHistory: Sendable {
   /// One line of the history.
   public struct Event: Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable { case invoke, ok, fail, info }
+    /// Where in an operation's life, in Jepsen's words.
+    public enum Kind: String, Sendable, Hashable {
+      /// It begins.
+      case invoke
+      /// It was done.
+      case ok
+      /// It was not done, for certain.
+      case fail
+      /// Nobody knows whether it was done.
+      case info
+    }
 
+    /// Whether it begins here, or how it ended.
     public var kind: Kind
     /// The operation's name in the model: `read`, `transfer`, `add`, `txn`.
     public var name: String
+    /// What was asked, or what was read, in the form the model has; null is left out of the file.
     public var value: JSONValue
+    /// Who acts, by a number: one operation at a time.
     public var process: Int
     /// Nanoseconds.
     public var time: Int64
@@ -45,6 +58,7 @@ public final class OperationHistory: Sendable {
     self.now = now ?? { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
   }
 
+  /// All lines so far, in the order of their times.
   public var events: [Event] { state.withLock { $0 } }
 
   /// Says that `process` begins an operation.

@@ -9,9 +9,11 @@ import Synchronization
 public final class ScriptedRemote: RemoteStorage {
   /// What one exchange gets.
   public enum Step: Sendable {
+    /// This answer, whatever was asked.
     case answer(SyncResponse)
     /// An answer made from the request.
     case reply(@Sendable (SyncRequest) throws -> SyncResponse)
+    /// This error, of the network or of the server.
     case fail(RemoteError)
     /// Waits for the latch, then takes the next step.
     case wait(Latch)
@@ -24,6 +26,7 @@ public final class ScriptedRemote: RemoteStorage {
 
   private let state: Mutex<State>
 
+  /// A server with these steps to play; `append` adds more.
   public init(_ steps: [Step] = []) { state = Mutex(State(steps: steps)) }
 
   /// The exchanges so far, in order.

@@ -3,6 +3,7 @@
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
+  /// - Parameter seed: equal seeds give equal numbers, on every platform. Any will do, 0 too.
   public init(seed: UInt64) { state = seed }
 
   public mutating func next() -> UInt64 {

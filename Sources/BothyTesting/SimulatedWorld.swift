@@ -9,8 +9,11 @@ public final class SimulatedWorld {
   /// The server as it is now.
   public var authority: Authority { current.authority }
   private let current: SharedAuthority
+  /// What the server keeps, for looks behind the rules: in memory, and gone with the world.
   public let ledger: SQLiteLedger
+  /// The clock of the server, and of every device but for its skew.
   public let time: VirtualTime
+  /// In the order in which they were added.
   public private(set) var devices: [SimulatedDevice] = []
   private let folder: URL
 
@@ -88,11 +91,15 @@ private final class SharedAuthority: Sendable {
 
 /// One simulated installation of an app.
 public final class SimulatedDevice {
+  /// Its name in the world and in snapshots: `device1`, `device2` and so on unless told otherwise.
   public let name: String
+  /// Its SQLite file, in a folder that goes with the world.
   public let path: String
+  /// Its network, for a test to cut and to script.
   public let remote: FaultyRemote
   /// Where the device's storage fails.
   public let failPoints = FailPoints()
+  /// The store of the app. After `restart` it is another one: ask the device each time.
   public private(set) var store: SyncedStore
   private var schema: Schema
   private var configuration: SyncConfiguration

@@ -2,7 +2,9 @@ import Synchronization
 
 /// A `Clock` whose time a test moves, and which tells who sleeps: no test waits for real.
 public final class VirtualClock: Clock, Sendable {
+  /// A moment of a virtual clock.
   public struct Instant: InstantProtocol {
+    /// The time since the clock was made.
     public var offset: Duration
     public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
     public func duration(to other: Instant) -> Duration { other.offset - offset }
@@ -19,6 +21,7 @@ public final class VirtualClock: Clock, Sendable {
 
   private let state = Mutex(State())
 
+  /// A clock at zero.
   public init() {}
 
   public var now: Instant { state.withLock { $0.now } }

@@ -7,8 +7,10 @@ public final class VirtualTime: Sendable {
   /// Starts at 2026-01-01T00:00:00Z unless told otherwise.
   public init(_ start: Int64 = 1_767_225_600_000) { milliseconds = Mutex(start) }
 
+  /// In milliseconds since 1970.
   public var now: Int64 { milliseconds.withLock { $0 } }
 
+  /// Moves the clock on by so many milliseconds, or back. Wakes nobody: sleepers have a `VirtualClock`.
   public func advance(by amount: Int64) { milliseconds.withLock { $0 += amount } }
 
   /// A function that reads the clock, with an error of its own: a device whose clock is wrong.

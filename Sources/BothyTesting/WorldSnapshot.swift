@@ -8,19 +8,26 @@ public struct WorldSnapshot: Sendable, Hashable {
   /// One side's records: fields by name, as they are compared on the wire.
   public typealias Records = [RecordID: [String: JSONValue]]
 
+  /// All that one device holds.
   public struct Device: Sendable, Hashable {
+    /// Its records of synced types as the app reads them: pending changes and fields its schema does not know included.
     public var records: Records = [:]
     /// The versions of the records that the server has.
     public var versions: [RecordID: String] = [:]
+    /// What the server has not acknowledged, by type and id.
     public var pending: [OutboxEntry] = []
+    /// What is pulled, and how far.
     public var containers: [ContainerStatus] = []
   }
 
+  /// The server's live records.
   public var server: Records = [:]
   /// Records that were deleted and whose deletions the server remembers.
   public var deletions: Set<RecordID> = []
+  /// By the devices' names.
   public var devices: [String: Device] = [:]
 
+  /// A world that holds nothing; `SimulatedWorld.snapshot()` makes one of what there is.
   public init() {}
 
   /// Whether nothing is pending and every device holds just what the server holds.

@@ -2,9 +2,11 @@
 ///
 /// Bytes may come cut anywhere, inside a line end or a character too.
 public struct EventStreamParser: Sendable {
+  /// One event, complete: fields of the stream up to an empty line, with `data` among them.
   public struct Event: Sendable, Hashable {
     /// `message` when the stream does not say.
     public var name: String
+    /// The `data` lines, joined by line feeds; may be empty.
     public var data: String
     /// The last id the stream gave, of this event or one before.
     public var id: String
@@ -26,6 +28,7 @@ public struct EventStreamParser: Sendable {
   private var hasData = false
   private var pendingID = ""
 
+  /// A parser at the beginning of a stream, where a byte order mark is passed over. Each connection needs its own.
   public init() {}
 
   /// The events that these bytes complete.

@@ -7,8 +7,10 @@ public struct Patience: Sendable {
   public var retries: Int
   /// A server that asks for more time than this is not waited for.
   public var longestWait: Duration
+  /// What waits are slept on; a test gives one that it moves itself.
   public var clock: any Clock<Duration>
 
+  /// Three times, a minute at most each time, unless told otherwise; `retries: 0` waits for no server.
   public init(
     retries: Int = 3, longestWait: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
   ) {

@@ -89,6 +89,7 @@ public struct AccessFiles: Sendable {
   public var jwtKeys: String?
   /// The shared secret of HS256 tokens: all bytes of the file but a last line end.
   public var jwtSecret: String?
+  /// What JSON Web Tokens have to say; comes from no file and does not change when files do.
   public var rules: JWTRules
   private let read: @Sendable (String) throws -> [UInt8]
 

@@ -21,6 +21,7 @@ public struct JWTKeys: Sendable {
   /// What was in a key set and is not used: other kinds of keys, other algorithms.
   public private(set) var skipped = 0
 
+  /// No keys: no token is admitted before `addSecret` or `addKeys`.
   public init() {}
 
   /// Adds a shared secret for HS256. Throws `StoreError` for one of fewer than 32 bytes, and for what looks like a

@@ -15,6 +15,8 @@ public struct JWTRules: Sendable, Hashable {
     didSet { leeway = Self.bounded(leeway) }
   }
 
+  /// Unless told otherwise: any issuer and audience, the claims `sub`, `groups` and `spaces`, clocks 30 seconds apart.
+  /// A leeway below zero or above five minutes is brought within.
   public init(
     issuer: String? = nil, audience: String? = nil, principalClaim: String = "sub",
     groupsClaim: String = "groups", spacesClaim: String = "spaces", leeway: Duration = .seconds(30)

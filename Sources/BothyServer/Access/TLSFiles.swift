@@ -9,6 +9,7 @@ public struct TLSFiles: Sendable, Hashable {
   /// A PEM file with the private key.
   public var key: String
 
+  /// Reads nothing: `BothyServer.run()` reads both files, once, and throws for one that can't be used.
   public init(certificate: String, key: String) {
     self.certificate = certificate
     self.key = key

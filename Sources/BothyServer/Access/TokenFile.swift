@@ -9,14 +9,21 @@ import Crypto
 /// The space `*` stands for all; `groups` and `expires` may be left out. In place of `sha256` an entry may have the
 /// `token` itself: whoever reads the file can enter then.
 public struct TokenFile: Sendable {
+  /// In the order of the file; `create` adds at the end.
   public private(set) var entries: [Entry] = []
 
+  /// A file without entries: it lets nobody in.
   public init() {}
 
+  /// One token: whom it stands for and which spaces it opens.
   public struct Entry: Sendable {
+    /// What `revoke` takes. Eight hexadecimal digits: random, or the first of the digest where the file gave no id.
     public var id: String
+    /// The name that owns what is written with the token: 1 to 512 bytes, not beginning with `group:`.
     public var principal: String
+    /// The spaces it opens, by name; `*` opens all. Empty opens none.
     public var spaces: [String]
+    /// The groups its principal belongs to, named without `group:`; 1 to 500 bytes each.
     public var groups: [String]
     /// When the token ends, in milliseconds since 1970; nil for never.
     public var expires: Int64?

@@ -16,6 +16,7 @@ public final class HintHub: Sendable {
     var published: Int64 = 0
   }
 
+  /// A hub without streams, for one server process. Ids of its hints are told from those of processes before.
   public init() {}
 
   /// Tells the streams of `space`. The server calls this after each write of its own; a ledger that others

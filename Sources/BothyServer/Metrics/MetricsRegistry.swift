@@ -24,6 +24,7 @@ public final class MetricsRegistry: MetricsFactory {
 
   let table = Mutex(Table())
 
+  /// A registry without metrics: each is made when it is first asked for, and kept from then on.
   public init() {}
 
   private static func key(_ label: String, _ dimensions: [(String, String)]) -> Key {

@@ -14,6 +14,7 @@ public final class CacheProxy: Service {
   private let configuration: CacheProxyConfiguration
   private let readiness = Readiness()
 
+  /// Opens nothing: `run()` gives the source to the cache and opens the socket.
   public init(_ configuration: CacheProxyConfiguration) { self.configuration = configuration }
 
   /// Listens and answers until the task is cancelled or the service group shuts down. Call it once.
@@ -54,11 +55,13 @@ public final class CacheProxy: Service {
 
 /// What a proxy stands in front of, where it listens and what it keeps things in.
 public struct CacheProxyConfiguration: Sendable {
+  /// The address to listen on. The default admits this machine only: a proxy asks nobody who they are.
   public var host = "127.0.0.1"
   /// 0 lets the system choose.
   public var port: Int
   /// The origin as a source of the cache; `CacheProxyConfiguration.source(origin:)` makes one.
   public var source: ResourceSource
+  /// What keeps the answers. Other sources of it are left alone, but they share its limits.
   public var cache: ResourceCache
   /// The way to the origin for what is not cached.
   public var loader: any ResourceLoader
@@ -68,8 +71,10 @@ public struct CacheProxyConfiguration: Sendable {
   public var timeout: Duration = .seconds(60)
   /// Milliseconds since 1970: the cache's own clock.
   public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+  /// Gets answers at the level debug, what could not be kept at trace, failures of the cache itself as errors.
   public var logger: Logger
 
+  /// What has no parameter here has the default written at it.
   public init(
     port: Int, source: ResourceSource, cache: ResourceCache, loader: any ResourceLoader, logger: Logger
   ) {

@@ -128,8 +128,8 @@ extension ServerProblem {
       switch error.code {
       case .badCursor, .badRequest: .badRequest
       case .tooManyOperations: .contentTooLarge
-      case .updateRequired, .unknownType, .invalidQuery: .unprocessableContent
-      case .forbidden, .wrongPrincipal: .forbidden
+      case .updateRequired: .unprocessableContent
+      case .wrongPrincipal: .forbidden
       }
     self.init(status, error.code.rawValue, error.message)
   }

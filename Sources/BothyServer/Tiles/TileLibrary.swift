@@ -7,6 +7,7 @@ import Synchronization
 /// The folder is looked at when it is asked for something, so what is added, replaced or removed counts at once. An
 /// archive stays open as long as its file is the same.
 public final class TileLibrary: Sendable {
+  /// The folder's whole path, without `.` and `..`.
   public let folder: String
   /// How long a copy of a tile may be used before it is asked for again.
   public let maxAge: Duration

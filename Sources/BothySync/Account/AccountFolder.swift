@@ -4,6 +4,7 @@ import Foundation
 /// The accounts of this device: a folder with one database file for each (space, principal), so that what one user
 /// wrote is never sent with another's token nor seen by another.
 public struct AccountFolder: Sendable {
+  /// The folder, as it was given; it is not there before the first account is opened.
   public let path: String
   private let schema: Schema
   private let migrations: [Migration]

@@ -5,9 +5,12 @@ import GRDB
 
 /// Whose data a file holds: one principal in one space.
 public struct AccountID: Sendable, Hashable, CustomStringConvertible {
+  /// The name of the space on the server: 1 to 128 bytes.
   public var space: String
+  /// The name by which the server knows the user, that of the token.
   public var principal: String
 
+  /// Looks nothing up: an account is there once `AccountFolder.open` has made its file.
   public init(space: String, principal: String) {
     self.space = space
     self.principal = principal
@@ -63,7 +66,10 @@ enum FileOwner {
 
 /// An account whose file is here, open or not.
 public struct ParkedAccount: Sendable, Hashable {
+  /// Whose file it is.
   public var id: AccountID
+  /// The database file.
   public var path: String
+  /// What waits in it to be sent.
   public var pending: PendingCounts
 }

@@ -2,13 +2,14 @@ import BothyStore
 
 /// What the server tells of one container without its records.
 public struct ContainerSummary: Sendable, Hashable {
+  /// The container's path.
   public var container: String
   /// The live records that the principal may see.
   public var count: Int
   /// The position of the last change among them.
   public var position: Int64
 
-  public init(container: String, count: Int, position: Int64) {
+  init(container: String, count: Int, position: Int64) {
     self.container = container
     self.count = count
     self.position = position

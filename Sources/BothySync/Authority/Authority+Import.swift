@@ -2,10 +2,14 @@ import BothyStore
 
 /// What an import of records did.
 public struct LedgerImport: Sendable, Hashable {
+  /// Records that were not there, or deleted.
   public var inserted = 0
+  /// Records that took the place of other content under the same id.
   public var updated = 0
+  /// Records that were there just so: nothing was written for them.
   public var unchanged = 0
 
+  /// Nothing done yet, to add up those of several batches.
   public init() {}
 }
 

@@ -9,12 +9,15 @@ public struct UpkeepTerms: Sendable, Hashable {
   /// How long a blob is kept after the last record that names it was seen. At least two days: devices count on one.
   public var blobGrace: Int64
 
+  /// 90 days, 7 days and 7 days unless told otherwise. `acknowledgedAge` is at most `tombstoneAge`, `blobGrace` at
+  /// least two days, whatever is given.
   public init(tombstoneAge: Int64 = 90 * day, acknowledgedAge: Int64 = 7 * day, blobGrace: Int64 = 7 * day) {
     self.tombstoneAge = tombstoneAge
     self.acknowledgedAge = min(acknowledgedAge, tombstoneAge)
     self.blobGrace = max(blobGrace, 2 * Self.day)
   }
 
+  /// The milliseconds of a day.
   public static let day: Int64 = 86_400_000
 }
 
@@ -24,8 +27,6 @@ public struct UpkeepReport: Sendable, Hashable {
   public var floor: Int64?
   /// The blobs that were removed.
   public var blobs = 0
-
-  public init() {}
 }
 
 extension Authority {

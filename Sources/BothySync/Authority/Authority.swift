@@ -5,13 +5,18 @@ import BothyStore
 ///
 /// Each call is one transaction on the ledger.
 public struct Authority: Sendable {
+  /// Where records, lists and outcomes are kept.
   public let ledger: any Ledger
+  /// What is accepted and who sees what. Setting it counts for later calls of this value, and for no copy of it.
   public var rules: AuthorityRules
   /// What keeps the bytes of blobs; nil on a server that takes none.
   public let blobs: (any BlobVault)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
 
+  /// - Parameters:
+  ///   - blobs: nil for a server that refuses blobs.
+  ///   - now: the server's clock, in milliseconds since 1970.
   public init(
     ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
     now: @escaping @Sendable () -> Int64

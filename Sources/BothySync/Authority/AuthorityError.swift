@@ -1,5 +1,6 @@
 /// Why the authority refused a whole request; nothing of it was carried out.
 public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What was wrong. The raw value is the word that the answer has as its code.
   public enum Code: String, Sendable, Hashable {
     /// A cursor that this server did not give out.
     case badCursor
@@ -11,14 +12,14 @@ public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible
     case updateRequired
     /// The request is the work of another principal than the one who sends it.
     case wrongPrincipal
-    case unknownType
-    case invalidQuery
-    case forbidden
   }
 
+  /// What callers branch on.
   public var code: Code
+  /// What was wrong and what to do, for people; goes out with the answer.
   public var message: String
 
+  /// - Parameter message: a sentence that may be told to whoever sent the request.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

@@ -20,6 +20,8 @@ public struct AuthorityRules: Sendable {
   /// it throws refuses the whole request. Nil refuses operations that have such values.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
 
+  /// Unless told otherwise: no schema, a thousand operations in a request, five thousand changes in an answer, a
+  /// mebibyte for a record, every version of the app.
   public init(
     schema: Schema? = nil, checksReferences: Bool = false, operationLimit: Int = 1000, pageLimit: Int = 5000,
     recordSizeLimit: Int = 1 << 20, minimumSchemaVersion: Int = 0

@@ -38,10 +38,13 @@ public protocol BlobVault: Sendable {
 
 /// Why a server refuses a request for a blob.
 public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What was wrong. The raw value is the word that the answer has as its code.
   public enum Code: String, Sendable, Hashable {
     /// The name is not a SHA-256 in lower-case hexadecimal, or the part does not fit the size.
     case invalid = "invalidBlob"
+    /// The space has no such blob, or not all of it yet.
     case notFound
+    /// It has more bytes than `BlobLimits.largest`.
     case tooLarge = "blobTooLarge"
     /// The space has no room for it.
     case quotaExceeded
@@ -51,9 +54,12 @@ public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
     case unsupported = "blobsUnsupported"
   }
 
+  /// What callers branch on.
   public var code: Code
+  /// What was wrong and what to do, for people; goes out with the answer.
   public var message: String
 
+  /// - Parameter message: a sentence that may be told to whoever sent the request.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
@@ -69,6 +75,7 @@ public struct BlobLimits: Sendable, Hashable {
   /// The most bytes of all blobs of a space; nil for no limit.
   public var quota: Int64?
 
+  /// A gibibyte for a blob and any number of them, unless told otherwise.
   public init(largest: Int64 = 1 << 30, quota: Int64? = nil) {
     self.largest = largest
     self.quota = quota

@@ -48,6 +48,7 @@ public protocol LedgerSnapshot {
   func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict]
   /// The live records that a query selects, in its order.
   func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord]
+  /// How many live records a query selects, its limit and offset left aside.
   func count(_ query: RecordQuery, schema: Schema?) throws -> Int
   /// Visits the live records of a scope, in any order, with bounded memory.
   func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws
@@ -56,6 +57,7 @@ public protocol LedgerSnapshot {
 
   /// The ids of the lists that a principal is a member of.
   func lists(of principal: String) throws -> Set<String>
+  /// The members of a list, by name, as `setMembers` gave them; none for a list that is not there.
   func members(of list: String) throws -> Set<String>
   /// The records that are shared with a list.
   func records(sharedWith list: String) throws -> [RecordID]
@@ -75,6 +77,7 @@ public protocol LedgerTransaction: LedgerSnapshot {
   /// Forgets the outcomes of a device's operations whose ids sort before `operation` and that were remembered before
   /// `time`; some of very many only at a later call.
   func forget(device: String, before operation: String, rememberedBefore time: Int64) throws
+  /// Replaces the members of a list; none forgets it.
   func setMembers(_ members: Set<String>, of list: String) throws
   /// Sets the lists that a record is shared with.
   func setLists(_ lists: Set<String>, of record: RecordID) throws
@@ -85,11 +88,14 @@ public protocol LedgerTransaction: LedgerSnapshot {
 
 /// A record with the position of its last change.
 public struct LedgerRecord: Sendable, Hashable {
+  /// Where the change is in the order of the space's changes; no two of a space have the same.
   public var position: Int64
+  /// The record after the change; a tombstone where that deleted it.
   public var record: ServerRecord
   /// The container that the record was in before this change, where it is another; told to the ledger, never by it.
   public var leaves: String?
 
+  /// - Parameter leaves: the container it was in before, where a change moves it.
   public init(position: Int64, record: ServerRecord, leaves: String? = nil) {
     self.position = position
     self.record = record
@@ -99,11 +105,14 @@ public struct LedgerRecord: Sendable, Hashable {
 
 /// A record that left a container: devices that follow it there are told to let go of it.
 public struct LedgerDeparture: Sendable, Hashable {
+  /// The position of the change that moved it.
   public var position: Int64
+  /// The record that left.
   public var id: RecordID
   /// Where it was.
   public var container: String
 
+  /// What ledgers make of a stored row.
   public init(position: Int64, id: RecordID, container: String) {
     self.position = position
     self.id = id

@@ -32,14 +32,19 @@ public protocol LedgerUpkeep: Ledger {
 
 /// What a space holds, in numbers.
 public struct SpaceStatistics: Sendable, Hashable {
+  /// The name of the space.
   public var space: String
+  /// The mark of its present history; another one after `startEpoch`.
   public var epoch: String
   /// The position of the last change.
   public var head: Int64
   /// The position up to which tombstones may be gone.
   public var floor: Int64
+  /// The live records, lists among them.
   public var records = 0
+  /// The deletions that are remembered.
   public var tombstones = 0
+  /// The containers that hold a live record.
   public var containers = 0
   /// The bytes of the live records' fields.
   public var bytes: Int64 = 0
@@ -48,6 +53,7 @@ public struct SpaceStatistics: Sendable, Hashable {
   /// The devices that said how far they are.
   public var devices = 0
 
+  /// A space with nothing counted yet: ledgers fill in the rest.
   public init(space: String, epoch: String, head: Int64, floor: Int64) {
     self.space = space
     self.epoch = epoch
@@ -58,12 +64,14 @@ public struct SpaceStatistics: Sendable, Hashable {
 
 /// What a space has of one principal.
 public struct PrincipalStatistics: Sendable, Hashable {
+  /// Its name.
   public var principal: String
   /// The live records that it owns.
   public var records: Int
   /// The lists that it is a member of.
   public var lists: Int
 
+  /// What ledgers make when they have counted.
   public init(principal: String, records: Int, lists: Int) {
     self.principal = principal
     self.records = records

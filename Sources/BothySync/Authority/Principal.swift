@@ -6,11 +6,15 @@ public struct Principal: Sendable, Hashable {
   /// a member, by the name `group:` and its own.
   public var groups: Set<String>
 
+  /// - Parameters:
+  ///   - name: nil for somebody who gave no token.
+  ///   - groups: the groups' names, without `groupPrefix`.
   public init(_ name: String?, groups: Set<String> = []) {
     self.name = name
     self.groups = groups
   }
 
+  /// Somebody who gave no token: owns nothing and is in no list.
   public static let anonymous = Principal(nil)
 
   /// What names of groups begin with where names of principals are expected; no principal's own name may.

@@ -56,6 +56,7 @@ public final class SQLiteLedger: Ledger {
     } catch { throw StoreError(error, path: path) }
   }
 
+  /// Closes the file, after the transactions that are under way; later calls throw.
   public func close() throws { try database.close() }
 
   /// Ledger of the format: 1 — first version.

@@ -8,9 +8,12 @@ public import BothyStore
 public struct SightNotice: Sendable, Hashable {
   /// Handed out like those of changes, from the same counter.
   public var position: Int64
+  /// Who is to be told.
   public var principal: String
+  /// What may have come in sight or gone out of it.
   public var record: RecordID
 
+  /// What the server's rule makes, and ledgers of a stored row.
   public init(position: Int64, principal: String, record: RecordID) {
     self.position = position
     self.principal = principal

@@ -160,6 +160,7 @@ public struct Blobs: Sendable {
 
   /// Keeps a blob's bytes on this device whatever the budget, once they are here.
   public func pin(_ blob: Blob) throws { try setPinned(true, blob) }
+  /// Lets the budget count for the blob again; nothing is removed by this. One transaction, as `pin`.
   public func unpin(_ blob: Blob) throws { try setPinned(false, blob) }
 
   private func setPinned(_ isPinned: Bool, _ blob: Blob) throws {
@@ -193,11 +194,14 @@ public enum BlobState: Sendable, Hashable {
 
 /// How much waits to be uploaded.
 public struct BlobBacklog: Sendable, Hashable {
+  /// How many blobs the server lacks, wholly or in part.
   public var count = 0
+  /// The size of these, together.
   public var bytes: Int64 = 0
   /// Of these bytes, how many the server has already.
   public var sent: Int64 = 0
 
+  /// An empty backlog unless told otherwise, for comparing.
   public init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
     self.count = count
     self.bytes = bytes
@@ -205,10 +209,14 @@ public struct BlobBacklog: Sendable, Hashable {
   }
 }
 
+/// What an eviction removed from this device.
 public struct BlobEvictionResult: Sendable, Hashable {
+  /// How many blobs.
   public var removed = 0
+  /// The room they took.
   public var bytes: Int64 = 0
 
+  /// Nothing removed unless told otherwise, for comparing.
   public init(removed: Int = 0, bytes: Int64 = 0) {
     self.removed = removed
     self.bytes = bytes

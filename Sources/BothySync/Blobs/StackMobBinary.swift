@@ -18,11 +18,16 @@ public enum StackMobBinary: Sendable, Hashable {
   /// The bytes, not on the server yet.
   case raw(RawData)
 
+  /// The bytes of a binary field, and what the headers before them say.
   public struct RawData: Sendable, Hashable {
+    /// The media type, `image/png` say.
     public var contentType: String
+    /// The name of the file that the bytes were in, without quotation marks.
     public var fileName: String
+    /// The bytes, decoded.
     public var data: Data
 
+    /// Checks nothing: `text()` says whether type and name can stand in a header.
     public init(contentType: String, fileName: String, data: Data) {
       self.contentType = contentType
       self.fileName = fileName

@@ -5,10 +5,12 @@ import Synchronization
 public struct Backoff: Sendable {
   /// The bound for the first retry.
   public var first: Duration
+  /// The bound that no wait exceeds.
   public var limit: Duration
   /// A random number from 0 up to, not including, 1.
   public var random: @Sendable () -> Double
 
+  /// One second at first and five minutes at most, unless told otherwise.
   public init(
     first: Duration = .seconds(1), limit: Duration = .seconds(300),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }

@@ -5,12 +5,15 @@ import Synchronization
 public enum NetworkStatus: Int, Sendable, Hashable, CaseIterable {
   /// Nothing is known: it is tried, and a failure shows.
   case unknown = -1
+  /// The device has no network.
   case notReachable = 0
+  /// The device has a network; whether the server answers is another matter.
   case reachable = 1
 }
 
 /// The network as the device sees it: whether it is there and what using it costs.
 public struct NetworkState: Sendable, Hashable {
+  /// Whether there is a network.
   public var status: NetworkStatus
   /// Each byte may cost money: a mobile network, somebody's hotspot.
   public var isExpensive: Bool
@@ -19,6 +22,7 @@ public struct NetworkState: Sendable, Hashable {
   /// The device saves power.
   public var isLowPower: Bool
 
+  /// Costs nothing and need not be spared, unless told otherwise.
   public init(
     _ status: NetworkStatus, expensive: Bool = false, constrained: Bool = false, lowPower: Bool = false
   ) {
@@ -28,8 +32,11 @@ public struct NetworkState: Sendable, Hashable {
     isLowPower = lowPower
   }
 
+  /// Nothing is known, neither of the network nor of its cost.
   public static let unknown = NetworkState(.unknown)
+  /// No network.
   public static let notReachable = NetworkState(.notReachable)
+  /// A network that costs nothing.
   public static let reachable = NetworkState(.reachable)
 }
 
@@ -45,8 +52,10 @@ public final class NetworkFeed: ReachabilityMonitor {
   private let current: Mutex<NetworkState>
   private let changes = Broadcast<NetworkState>()
 
+  /// - Parameter state: what listeners hear first, until `send` tells another.
   public init(_ state: NetworkState = .unknown) { current = Mutex(state) }
 
+  /// What was told last.
   public var state: NetworkState { current.withLock { $0 } }
 
   /// Tells of the present state. May be called from any thread.

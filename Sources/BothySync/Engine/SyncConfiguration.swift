@@ -3,18 +3,24 @@ public import Logging
 
 /// How a synced store behaves. A value: each operation uses what it was when the operation began.
 public struct SyncConfiguration: Sendable {
+  /// Where reads get their answers from; each call may say otherwise, and `SyncedStore.fetchPolicy` changes it later.
   public var fetchPolicy: FetchPolicy = .networkElseCache
   /// Gives the fetch policy for a status of the network: asked once when the store is opened, then for each different
   /// status. A policy that asks the server takes effect after the sync that a network's return starts.
   public var fetchPolicyProvider: (@Sendable (NetworkStatus) -> FetchPolicy)?
+  /// What reads do between opening and the first completed sync.
   public var startup: Startup = .immediate
+  /// Where writes go first; each call may say otherwise.
   public var savePolicy: SavePolicy = .cacheThenNetwork
+  /// Whether records are kept on this device at all.
   public var cache: CacheMode = .enabled
   /// What becomes of an unsent record when others delete what it refers to.
   public var orphans: OrphanPolicy = .deleteRule
+  /// What becomes of a save that the local store cannot take.
   public var localFailure: LocalFailurePolicy = .throwError
   /// What a sync does that is asked for while one is running. Syncs that are part of a read or a save always join.
   public var ifRunning: IfRunning = .join
+  /// What a read gives that only the server could answer, where the server is not asked.
   public var unevaluable: UnevaluablePolicy = .throwError
   /// Whether an empty answer that is known to be complete keeps `.cacheElseNetwork` from asking the server.
   public var trustsCompleteness = false
@@ -23,11 +29,13 @@ public struct SyncConfiguration: Sendable {
   /// How often a running store asks a server that gives no hints, while the app is in the foreground; nil, the
   /// default, never does.
   public var pollInterval: Duration?
+  /// How conflicts are decided: for the server, unless told otherwise.
   public var mergePolicies = MergePolicies()
   /// How long a custom merge policy may take; then the conflict counts as not decided and is asked about again later.
   public var mergeTimeout: Duration = .seconds(30)
   /// What becomes of refused changes; by type, else `rejectionPolicy`.
   public var rejectionPolicy: RejectionPolicy = .keepPending
+  /// By the types' names; goes before `rejectionPolicy`.
   public var rejectionPolicies: [String: RejectionPolicy] = [:]
   /// What a sync moves when nothing else is said.
   public var scope: SyncScope = .both
@@ -53,19 +61,25 @@ public struct SyncConfiguration: Sendable {
   public var pageSize = 1000
   /// Whether operations carry the time of the edit.
   public var sendsLocalTimes = true
+  /// How blobs travel, and how many bytes of them stay here.
   public var blobs = BlobOptions()
+  /// What makes a running `SyncedStore.run()` sync. Without it syncs happen when they are asked for.
   public var triggers: SyncTriggers = .default
   /// On which networks, at what power and for which types syncs run.
   public var syncPolicy: SyncPolicy = .always
   /// What happens when the file does not fit the schema and no migration says how it should.
   public var schemaMismatch: SchemaMismatch = .throwError
+  /// How long `run()` waits after a sync that failed, and a refused change until it is sent again.
   public var backoff = Backoff()
   /// Random numbers for operation ids, so that a test can replay.
   public var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
   /// Waits, for the timeouts of calls; a test brings its own clock.
   public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  /// Gets what the server refused (notice), files made anew and saves that are on the server alone (warning).
   public var logger = Logger(label: "bothy.sync")
 
+  /// As written above: reads ask the server first, writes are here first, all of the space is followed, and the server
+  /// wins conflicts.
   public init() {}
 
   func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }
@@ -79,6 +93,7 @@ public struct BlobOptions: Sendable, Hashable {
   /// has: never what is pending or pinned. Kept at the end of each sync that moved blobs, and after downloads.
   public var budget: Int64?
 
+  /// A mebibyte at once and no budget, unless told otherwise. A part has at least one byte.
   public init(partSize: Int = 1 << 20, budget: Int64? = nil) {
     self.partSize = max(1, partSize)
     self.budget = budget
@@ -118,5 +133,6 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   /// The server hinted that there is news.
   public static let hints = SyncTriggers(rawValue: 16)
 
+  /// All five.
   public static let `default`: SyncTriggers = [.save, .start, .timer, .reachability, .hints]
 }

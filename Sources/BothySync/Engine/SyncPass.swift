@@ -305,10 +305,14 @@ struct SyncPass: Sendable {
 
 /// How far a running sync is.
 public struct SyncProgress: Sendable, Hashable {
+  /// Operations that the server has acknowledged so far.
   public var pushed: Int
+  /// Changes of others applied here so far.
   public var pulled: Int
+  /// Round trips so far.
   public var requests: Int
-  /// Bytes of blobs that the server has taken, and those that it still lacks of the blobs known so far.
+  /// Bytes of blobs that the server has taken.
   public var uploadedBytes: Int64 = 0
+  /// Bytes that it still lacks of the blobs known so far: may grow while the sync finds more.
   public var bytesToUpload: Int64 = 0
 }

@@ -34,6 +34,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// How long the server asked to wait, in seconds.
   public var retryAfter: Double?
 
+  /// Nothing done: what a sync begins with, and a test of what an app makes of reports.
   public init() {}
 
   mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
@@ -41,20 +42,30 @@ public struct SyncReport: Sendable, Hashable, Codable {
   }
 }
 
+/// One record that a sync brought into agreement, and how.
 public struct SyncedRecord: Sendable, Hashable, Codable {
   /// What was done; the raw values of the first four are those of the older SDK this replaces.
   public enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
+    /// The server has the record that was made here.
     case insertedOnServer = 0
+    /// The server has the change that was made here.
     case updatedOnServer = 1
+    /// The server has deleted the record, as was done here.
     case deletedFromServer = 2
+    /// What the server has, or a merge that came to the same, took the place of what was here.
     case updatedCache = 3
+    /// The record went from here: the server has none, and its side won.
     case removedFromCache = 4
+    /// Both sides had deleted the record; nothing was left to do.
     case alreadyDeleted = 5
   }
 
+  /// Which record.
   public var record: RecordID
+  /// What was done to it.
   public var action: Action
 
+  /// What syncs put into their reports, and tests into theirs.
   public init(record: RecordID, action: Action) {
     self.record = record
     self.action = action
@@ -64,6 +75,7 @@ public struct SyncedRecord: Sendable, Hashable, Codable {
 /// A change that the server refused, or on which the merge policy failed. Can be kept, encoded, and decided about
 /// after a relaunch: `SyncedStore.resolve`.
 public struct SyncFailure: Sendable, Hashable, Codable {
+  /// Whose change it is.
   public var record: RecordID
   /// What was asked of the server.
   public var operation: Operation.Kind
@@ -78,6 +90,7 @@ public struct SyncFailure: Sendable, Hashable, Codable {
   /// The record as it was here; nil for a deletion.
   public var local: FieldsDocument?
 
+  /// What syncs put into their reports, and tests into theirs.
   public init(
     record: RecordID, operation: Operation.Kind, rejection: Rejection, attempts: Int, nextRetry: Int64? = nil,
     revision: Int64, local: FieldsDocument? = nil
@@ -97,21 +110,28 @@ public struct SyncFailure: Sendable, Hashable, Codable {
   public var message: String { rejection.message }
 }
 
+/// Local content that gave way: to the other side of a conflict, or because a refused change was undone.
 public struct Overwritten: Sendable, Hashable, Codable {
+  /// The record that it was the content of.
   public var record: RecordID
   /// The local content that was replaced; nil for a deletion that was undone.
   public var fields: FieldsDocument?
 
+  /// What syncs put into their reports, and tests into theirs.
   public init(record: RecordID, fields: FieldsDocument?) {
     self.record = record
     self.fields = fields
   }
 }
 
+/// A change that could not be sent because of another one.
 public struct Blocked: Sendable, Hashable, Codable {
+  /// The record whose change waits.
   public var record: RecordID
+  /// What it waits for: a record that it refers to or was written together with, and that the server has not taken.
   public var by: RecordID
 
+  /// What syncs put into their reports, and tests into theirs.
   public init(record: RecordID, by: RecordID) {
     self.record = record
     self.by = by
@@ -120,12 +140,17 @@ public struct Blocked: Sendable, Hashable, Codable {
 
 /// Why a sync did not run to its end.
 public enum SkipReason: Sendable, Hashable, Codable {
+  /// No answer came: no network, or nothing at its end. The text is for people, as in the other cases.
   case unreachable(String)
+  /// The server takes the token no longer: sign in again, then sync. What is pending stays so.
   case authenticationRequired(String)
+  /// The server is too busy; `SyncReport.retryAfter` says for how long, where it told.
   case throttled(String)
+  /// The server failed. Whether it carried out the request is unknown; sent again, nothing is done twice.
   case serverError(String)
   /// The server refused the request as a whole.
   case refused(code: String, String)
+  /// Another sync is running, and this one was to be left out then (`IfRunning.ignore`).
   case alreadyRunning
   /// The app paused syncing.
   case paused
@@ -139,6 +164,7 @@ public enum SkipReason: Sendable, Hashable, Codable {
   case updateRequired(String)
   /// The account was signed out.
   case signedOut
+  /// Its task was cancelled; what it had done stays done.
   case cancelled
 
   init(_ error: RemoteError) {

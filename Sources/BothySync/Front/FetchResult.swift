@@ -1,11 +1,16 @@
 /// An answer, and where it comes from.
 public struct FetchResult<Value: Sendable>: Sendable {
+  /// Who gave the answer.
   public enum Origin: String, Sendable, Hashable {
+    /// The server, for this read; what is pending here is merged in.
     case network
+    /// The local store.
     case cache
   }
 
+  /// The records in the order of the query, pending changes included.
   public var values: [Value]
+  /// Whether the server answered this read or the local store did.
   public var origin: Origin
   /// Whether all there is for the query is known to be here: its container was pulled in full, or the server was
   /// asked this, or something that includes it, before.

@@ -2,6 +2,7 @@ public import BothyStore
 
 /// What became of a save, now and later.
 public struct SaveReceipt: Sendable {
+  /// What was saved, moved, shared or deleted.
   public let record: RecordID
   /// Where the write stood when the receipt was given.
   public let state: SaveOutcome

@@ -42,7 +42,9 @@ extension SyncedStore {
 
 /// What became of one record of a batch.
 public struct BatchResult: Sendable {
+  /// Which record.
   public var record: RecordID
+  /// Its receipt, or what was thrown for it.
   public var result: Result<SaveReceipt, any Error>
 
   /// Why it failed, nil if it did not.

@@ -137,6 +137,7 @@ extension SyncedStore {
     do { return try await remote.digest(scope) } catch { throw SyncError(error) }
   }
 
+  /// Where syncing stands now. Reads memory alone.
   public var status: SyncStatus { engine.status }
 
   /// The present status, then each new one; a slow reader skips what came in between.
@@ -148,8 +149,11 @@ extension SyncedStore {
 
 /// Where a record stands towards the server.
 public enum RecordState: Sendable, Hashable {
+  /// Nothing is pending; also for an id that is not here.
   case clean
+  /// The next sync sends it.
   case pending(Operation.Kind)
+  /// Held back until `release`.
   case draft
   /// Refused, and tried again later.
   case refused(Rejection)
@@ -171,12 +175,16 @@ public enum RecordState: Sendable, Hashable {
   }
 }
 
+/// How far a scope has been pulled.
 public struct ContainerStatus: Sendable, Hashable {
+  /// What is pulled.
   public var scope: PullScope
+  /// Where the next pull goes on, opaque; nil before the first complete one, and after a reset.
   public var cursor: String?
   /// Whether a pull was ever completed.
   public var isComplete: Bool
   /// Whether pages of a pull are waiting for the last one.
   public var isFilling: Bool
+  /// When a pull was last completed, in milliseconds since 1970; nil when none was.
   public var pulledAt: Int64?
 }

@@ -24,6 +24,7 @@ extension SyncedStore {
     engine.ask()
   }
 
+  /// Lets syncs run again, also after relaunches; a running `run()` looks at once for something to do. One transaction.
   public func resume() throws {
     try store.write(origin: .remote) { try SyncValues.remove("paused", in: $0) }
     governor.isPaused = false
@@ -33,6 +34,7 @@ extension SyncedStore {
   /// Whether the account is being signed out, or was.
   package var isSignedOut: Bool { governor.isShut }
 
+  /// Whether syncing is paused, here or before the file was opened.
   public var isPaused: Bool { governor.isPaused }
 
   /// The fetch policy in force for reads that give none. Each read uses what it was when it began; setting it takes

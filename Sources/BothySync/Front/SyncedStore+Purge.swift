@@ -121,6 +121,7 @@ private struct Purge {
 
 /// What a purge did.
 public struct PurgeResult: Sendable, Hashable {
+  /// How many records went.
   public var removed = 0
   /// Records left alone because they have pending work.
   public var kept: [RecordID] = []

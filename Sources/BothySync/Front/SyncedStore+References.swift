@@ -205,6 +205,7 @@ extension SyncedStore {
 
 /// What a prefetch reached.
 public struct Prefetch: Sendable, Hashable {
+  /// What was reached and is here, the query's own records included.
   public var records: Set<RecordID>
   /// What is referred to and not here.
   public var missing: Set<RecordID> = []

@@ -67,7 +67,9 @@ public struct ServerToken: Sendable, Hashable, Codable {
 
 /// What a refresh brought.
 public struct Refresh: Sendable, Hashable {
+  /// What was made or changed on the server, in its order; a record with pending work is named and not touched.
   public var changed: [RecordID] = []
+  /// What was deleted on the server, left the container, or may no longer be seen.
   public var removed: [RecordID] = []
   /// Where the next refresh goes on.
   public var token: ServerToken

@@ -15,6 +15,7 @@ extension SyncedStore {
     try await change(sharing: SharingChange(add: sharing), of: id, options: options)
   }
 
+  /// The same for an entity; its id counts, and none of its fields is saved by this.
   @discardableResult
   public func share<E: Entity>(_ entity: E, with sharing: Sharing, options: RequestOptions = RequestOptions())
     async throws -> SaveReceipt
@@ -30,6 +31,7 @@ extension SyncedStore {
     try await change(sharing: SharingChange(remove: sharing), of: id, options: options)
   }
 
+  /// The same for an entity.
   @discardableResult
   public func unshare<E: Entity>(
     _ entity: E, from sharing: Sharing, options: RequestOptions = RequestOptions()

@@ -51,6 +51,7 @@ extension SyncedStore {
     try await perform(.delete(id), options)
   }
 
+  /// The same for an entity type.
   @discardableResult
   public func delete<E: Entity>(
     _ type: E.Type, id: String, options: RequestOptions = RequestOptions()

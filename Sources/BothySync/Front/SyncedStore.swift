@@ -10,6 +10,7 @@ import Synchronization
 public final class SyncedStore: Sendable {
   /// The local store: reads and writes without any network. Writes through it are recorded and sent like others.
   public let store: Store
+  /// The device's clock, and what is known of the server's.
   public let clock: SyncClock
   let remote: any RemoteStorage
   let engine: SyncEngine
@@ -108,6 +109,7 @@ public final class SyncedStore: Sendable {
   /// The id of this installation's file, as the server knows it.
   public var device: String { engine.pass.device }
 
+  /// What it was opened with; `pullScopes` are those that are followed now.
   public var configuration: SyncConfiguration {
     var configuration = settings.withLock { $0 }
     configuration.pullScopes = followed.current

@@ -46,7 +46,9 @@ public struct MergePolicy: Sendable {
 
 /// What a merge policy is given to decide by.
 public struct MergeContext: Sendable {
+  /// Which record is in conflict.
   public var record: RecordID
+  /// What is pending here: an insert, an update or a deletion.
   public var operation: Operation.Kind
   /// The record as it is here; nil when it was deleted here.
   public var client: [String: JSONValue]?
@@ -80,7 +82,9 @@ public struct MergeContext: Sendable {
 
 /// What a merge policy decides.
 public enum MergeDecision: Sendable, Hashable {
+  /// The local state stays and is sent, against what the server has now.
   case client
+  /// The server's state replaces the local one, which the report then names as overwritten.
   case server
   /// These fields, whole; what differs from the server's is sent.
   case merged([String: JSONValue])
@@ -89,18 +93,29 @@ public enum MergeDecision: Sendable, Hashable {
 /// Which policy applies to which conflict. The most specific one set wins: type and operation, type, operation,
 /// default.
 public struct MergePolicies: Sendable {
+  /// For every conflict that nothing more specific is set for.
   public var `default`: MergePolicy
+  /// For records made here that the server has by the same id; nil leaves it to `default`.
   public var inserts: MergePolicy?
+  /// For records changed here; nil leaves it to `default`.
   public var updates: MergePolicy?
+  /// For records deleted here; nil leaves it to `default`.
   public var deletes: MergePolicy?
+  /// By the types' names; a type's own policies go before all others.
   public var types: [String: PerType]
 
+  /// The policies of one type. What is nil is left to the less specific ones.
   public struct PerType: Sendable {
+    /// For every operation on the type that is not named below.
     public var `default`: MergePolicy?
+    /// For records of the type made here.
     public var inserts: MergePolicy?
+    /// For records of the type changed here.
     public var updates: MergePolicy?
+    /// For records of the type deleted here.
     public var deletes: MergePolicy?
 
+    /// - Parameter policy: the type's `default`.
     public init(
       _ policy: MergePolicy? = nil, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
       deletes: MergePolicy? = nil
@@ -112,6 +127,7 @@ public struct MergePolicies: Sendable {
     }
   }
 
+  /// - Parameter policy: the `default`, by which the server wins unless told otherwise.
   public init(
     _ policy: MergePolicy = .serverModifiedWins, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil, types: [String: PerType] = [:]

@@ -60,7 +60,9 @@ extension MergePolicy {
 
 /// The side that wins; the raw values are those of the older SDK.
 public enum MergeSide: Int, Sendable, Hashable, CaseIterable {
+  /// What is here.
   case client = 0
+  /// What the server has.
   case server = 1
 
   var decision: MergeDecision { self == .client ? .client : .server }

@@ -96,15 +96,17 @@ struct PendingLookup {
 
 /// How much is waiting to be sent.
 public struct PendingCounts: Sendable, Hashable {
+  /// Records made here.
   public var insert = 0
+  /// Records changed here, moved or shared.
   public var update = 0
+  /// Records deleted here.
   public var delete = 0
   /// Of these, how many are drafts held back.
   public var held = 0
   /// Of these, how many the server has refused.
   public var inbox = 0
 
-  public init() {}
-
+  /// All of them, the held and the refused included.
   public var total: Int { insert + update + delete }
 }

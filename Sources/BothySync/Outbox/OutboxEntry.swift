@@ -2,7 +2,9 @@ public import BothyStore
 
 /// One record's pending work: what the app did that the server has not acknowledged.
 public struct OutboxEntry: Sendable, Hashable {
+  /// Whose changes these are; a record has one entry at most.
   public var record: RecordID
+  /// What is asked of the server, all changes taken together.
   public var kind: Operation.Kind
   /// Rises with each local change, from a random number on; an acknowledgement clears the entry only at the revision that
   /// was sent.
@@ -13,6 +15,7 @@ public struct OutboxEntry: Sendable, Hashable {
   public var isEditTimeReliable = true
   /// What the server last told of the record; nil when it is not known to have it.
   public var base: Base?
+  /// Whether it is sent, held back or waits for a decision.
   public var state: State
   /// The number of times the server refused it.
   public var attempts: Int
@@ -36,13 +39,16 @@ public struct OutboxEntry: Sendable, Hashable {
   /// The same for what was sent and is in doubt.
   var sentGroup: String?
 
+  /// The record as the server last told of it: moves with its answers, and never with a change made here.
   public struct Base: Sendable, Hashable {
+    /// The server's stamp, which the operation is sent against.
     public var version: String
+    /// What the changed fields are found by: those that differ from these.
     public var fields: FieldsDocument
     /// The container; nil when it is the one that the entry says.
     public var container: String?
 
-    public init(version: String, fields: FieldsDocument, container: String? = nil) {
+    init(version: String, fields: FieldsDocument, container: String? = nil) {
       self.version = version
       self.fields = fields
       self.container = container
@@ -59,6 +65,7 @@ public struct OutboxEntry: Sendable, Hashable {
     return base != nil && own != self.container ?? record.type ? own : nil
   }
 
+  /// Whether an entry is sent. The raw values are those of the file.
   public enum State: Int, Sendable, Hashable, CaseIterable {
     /// To be sent at the next sync.
     case pending = 0

@@ -40,6 +40,7 @@ public enum RejectionPolicy: Sendable, Hashable {
 
 /// Whether there is a local copy at all.
 public enum CacheMode: String, Sendable, Hashable, CaseIterable {
+  /// Records are kept in the file, and policies say when it answers. The default.
   case enabled
   /// Every read and every write goes to the server, and nothing is kept here.
   case disabled
@@ -57,12 +58,18 @@ public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
 public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
   /// `SyncError` `.notLocallyEvaluable`. The default.
   case throwError
+  /// An empty answer, from the cache and not complete.
   case empty
 }
 
 /// Which way a sync goes.
 public enum SyncScope: String, Sendable, Hashable, CaseIterable {
-  case push, pull, both
+  /// What is pending goes to the server; nothing is pulled.
+  case push
+  /// What changed on the server is brought; nothing is sent.
+  case pull
+  /// Both, in the same round trips.
+  case both
 }
 
 /// What a sync does that is asked for while another is running.
@@ -75,7 +82,9 @@ public enum IfRunning: String, Sendable, Hashable, CaseIterable {
 
 /// What one call does otherwise than the store's configuration says; nil leaves the configuration's value.
 public struct RequestOptions: Sendable, Hashable {
+  /// Where a read gets its answer from. Types that are not synced are read here, whatever it says.
   public var fetchPolicy: FetchPolicy?
+  /// Where a write goes first.
   public var savePolicy: SavePolicy?
   /// False keeps what the network brings out of the local store.
   public var cacheResults: Bool?
@@ -86,6 +95,7 @@ public struct RequestOptions: Sendable, Hashable {
   /// How long a read under `.syncThenCache` waits for its sync; the sync goes on after that.
   public var timeout: Duration?
 
+  /// As configured, with what is given here instead.
   public init(
     fetchPolicy: FetchPolicy? = nil, savePolicy: SavePolicy? = nil, cacheResults: Bool? = nil,
     isDraft: Bool = false, assumesRemote: Bool = false, timeout: Duration? = nil

@@ -5,13 +5,19 @@ public import BothyStore
 ///
 /// Each runs where it belongs: a `@MainActor` closure on the main actor. A list of failures that is empty is not told.
 public struct SyncCallbacks: Sendable {
+  /// Takes what failed in one sync; the next closure waits for it.
   public typealias FailureCallback = @Sendable ([SyncFailure]) async -> Void
 
+  /// Told of records made here that the server refused.
   public var failedInserts: FailureCallback?
+  /// Told of changes that it refused.
   public var failedUpdates: FailureCallback?
+  /// Told of deletions that it refused.
   public var failedDeletes: FailureCallback?
+  /// Told last, of all that was synced.
   public var completion: (@Sendable ([SyncedObject]) async -> Void)?
 
+  /// What is nil is not told.
   public init(
     failedInserts: FailureCallback? = nil, failedUpdates: FailureCallback? = nil,
     failedDeletes: FailureCallback? = nil, completion: (@Sendable ([SyncedObject]) async -> Void)? = nil
@@ -36,9 +42,12 @@ public struct SyncCallbacks: Sendable {
 
 /// One synced record in the older SDK's terms: four actions and no others.
 public struct SyncedObject: Sendable, Hashable {
+  /// Which record.
   public var objectID: RecordID
+  /// One of the first four actions.
   public var actionTaken: SyncedRecord.Action
 
+  /// What `SyncReport.syncedObjects` makes.
   public init(objectID: RecordID, actionTaken: SyncedRecord.Action) {
     self.objectID = objectID
     self.actionTaken = actionTaken

@@ -13,12 +13,14 @@ public struct SyncPolicy: Sendable, Hashable {
     /// Syncing while the device saves power.
     public var allowsLowPower: Bool
 
+    /// All is allowed unless told otherwise.
     public init(expensive: Bool = true, constrained: Bool = true, lowPower: Bool = true) {
       allowsExpensive = expensive
       allowsConstrained = constrained
       allowsLowPower = lowPower
     }
 
+    /// All is allowed.
     public static let always = Terms()
     /// Only networks that cost nothing and that nobody asked to spare.
     public static let wifiOnly = Terms(expensive: false, constrained: false)
@@ -32,6 +34,7 @@ public struct SyncPolicy: Sendable, Hashable {
     }
   }
 
+  /// What a sync as a whole needs; where they stand against it, none runs.
   public var general: Terms
   /// Narrower terms for the local changes of some types: on a network that they exclude, the changes of those types
   /// wait while others are sent. What others changed is pulled by container, whatever its type.
@@ -39,13 +42,18 @@ public struct SyncPolicy: Sendable, Hashable {
   /// Types whose local changes wait until they are no longer named here.
   public var heldTypes: Set<String>
 
+  /// - Parameters:
+  ///   - types: by the types' names.
+  ///   - heldTypes: names of types.
   public init(_ general: Terms = .always, types: [String: Terms] = [:], heldTypes: Set<String> = []) {
     self.general = general
     self.types = types
     self.heldTypes = heldTypes
   }
 
+  /// On every network, at every power. The default.
   public static let always = SyncPolicy()
+  /// Only on networks that cost nothing and that nobody asked to spare.
   public static let wifiOnly = SyncPolicy(.wifiOnly)
 
   /// The types whose changes wait on a network.

@@ -149,6 +149,7 @@ struct Comparison: Sendable {
 
 /// What a comparison with the server found and did.
 public struct RepairReport: Sendable, Hashable {
+  /// What was compared.
   public var scope: PullScope
   /// Whether what is here, pending changes left out, is what the server has.
   public var isEqual = false
@@ -158,6 +159,7 @@ public struct RepairReport: Sendable, Hashable {
   public var kept: [RecordID] = []
   /// How many records were compared one by one.
   public var compared = 0
+  /// Round trips: one where all is equal.
   public var requests = 0
   /// Whether the server changed since the pull.
   var isBehind = false

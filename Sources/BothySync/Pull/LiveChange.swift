@@ -7,6 +7,7 @@ public struct LiveChange: Sendable, Hashable {
   /// The id of the operation that made it, where the road tells: a device knows its own by it.
   public var operation: String?
 
+  /// - Parameter operation: nil where the road does not tell; an echo of own work is then noted beside that work.
   public init(_ record: ServerRecord, operation: String? = nil) {
     self.record = record
     self.operation = operation
@@ -15,6 +16,7 @@ public struct LiveChange: Sendable, Hashable {
 
 /// What was done with a live change.
 public enum LiveChangeOutcome: String, Sendable, Hashable, CaseIterable {
+  /// The store holds it now, or the record is gone.
   case applied
   /// The record has pending work: the change is noted beside it, and the next sync settles both.
   case noted

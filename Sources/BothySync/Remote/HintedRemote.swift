@@ -4,10 +4,12 @@ import Synchronization
 /// Whether the server is believed to be reachable, and since when. Advice for screens and background work: an
 /// explicit call tries whatever it says.
 public struct ReachabilityHint: Sendable, Hashable {
+  /// What the last call or the system's word says; `.unknown` before either.
   public var belief: NetworkStatus
   /// How long ago the last call was answered or failed, or the network changed; nil when nothing was heard yet.
   public var age: Duration?
 
+  /// What `SyncedStore.reachabilityHint` makes.
   public init(belief: NetworkStatus, age: Duration?) {
     self.belief = belief
     self.age = age

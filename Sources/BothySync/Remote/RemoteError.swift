@@ -7,8 +7,11 @@ public struct RemoteError: Error, Sendable, Hashable {
     case unreachable
     /// 401: sign in again; nothing is wrong with the data.
     case unauthenticated
+    /// 403: the principal may not do this.
     case forbidden
+    /// 404 or 410: it is not there, or may not be seen.
     case notFound
+    /// 409 or 412: it has changed since.
     case conflict
     /// Another 4xx: the request will never be accepted as it is.
     case rejected
@@ -18,6 +21,7 @@ public struct RemoteError: Error, Sendable, Hashable {
     case serverError
   }
 
+  /// What the caller can do about it.
   public var errorClass: Class
   /// A sentence for people.
   public var message: String
@@ -28,6 +32,7 @@ public struct RemoteError: Error, Sendable, Hashable {
   /// The server's own word for what is wrong.
   public var code: String?
 
+  /// For remotes of other protocols; `init(status:…)` finds the class of an HTTP status.
   public init(
     _ errorClass: Class, _ message: String, status: Int? = nil, retryAfter: Double? = nil, code: String? = nil
   ) {

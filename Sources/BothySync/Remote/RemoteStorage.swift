@@ -42,16 +42,20 @@ public protocol RemoteStorage: Sendable {
 }
 
 extension RemoteStorage {
+  /// True, unless a remote says otherwise.
   public var givesHints: Bool { true }
 
+  /// A remote that does not remember refuses, with the code `noHistory`.
   public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     throw RemoteError(.rejected, "This server does not tell who changed what.", code: "noHistory")
   }
 
+  /// A remote that has no parts gives the digest of the whole.
   public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await digest(scope)
   }
 
+  /// Nil: a remote that says nothing about it cannot tell.
   public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
@@ -64,7 +68,9 @@ extension RemoteStorage {
 
 /// Proof of equality: the number of live records of a scope and the sum of their hashes.
 public struct ScopeDigest: Sendable, Hashable {
+  /// What was added up.
   public var scope: PullScope
+  /// The live records in it.
   public var count: Int
   /// 16 hexadecimal digits: the sum modulo 2^64 over all live records of the first eight bytes, big-endian,
   /// of SHA-256 over `type`, a zero byte, `id`, a zero byte and the canonical fields.
@@ -76,15 +82,19 @@ public struct ScopeDigest: Sendable, Hashable {
 
   /// The records of a scope whose ids fall into one of so many parts.
   public struct Part: Sendable, Hashable {
+    /// The live records in the part.
     public var count: Int
+    /// Made as that of the scope, of these records alone.
     public var digest: String
 
+    /// What `DigestSum` makes, and remotes of an answer.
     public init(count: Int, digest: String) {
       self.count = count
       self.digest = digest
     }
   }
 
+  /// What `DigestSum` makes, and remotes of an answer.
   public init(scope: PullScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
     self.scope = scope
     self.count = count

@@ -14,8 +14,10 @@ public protocol DataStorage: Sendable {
   /// Shares a record with just these; nothing else of it changes.
   @discardableResult
   func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem
+  /// Makes a list; returns it with the version it has now.
   @discardableResult
   func save(_ list: PrincipalList) async throws -> PrincipalList
+  /// Gives a list that was loaded before this name and these members; returns it with its new version.
   @discardableResult
   func modify(_ list: PrincipalList) async throws -> PrincipalList
 
@@ -27,10 +29,12 @@ public protocol DataStorage: Sendable {
 
 /// A record, and whom it is shared with.
 public struct StoredItem: Sendable, Hashable {
+  /// The record: in a write the fields to set, in an answer all of them.
   public var record: Record
   /// Nil, in a write, leaves it as it is.
   public var sharing: Sharing?
 
+  /// - Parameter sharing: nil leaves it as it is.
   public init(_ record: Record, sharing: Sharing? = nil) {
     self.record = record
     self.sharing = sharing
@@ -39,16 +43,19 @@ public struct StoredItem: Sendable, Hashable {
 
 /// The special writes, as plain ones.
 extension DataStorage {
+  /// A `persist` of no fields.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
     try await persist(StoredItem(Record(id.type, id: id.id), sharing: sharing))
   }
 
+  /// A `persist` of the list's record.
   @discardableResult
   public func save(_ list: PrincipalList) async throws -> PrincipalList {
     try await PrincipalList(persist(list.item).record)
   }
 
+  /// A `persist` of the list's record.
   @discardableResult
   public func modify(_ list: PrincipalList) async throws -> PrincipalList {
     try await PrincipalList(persist(list.item).record)

@@ -15,6 +15,7 @@ public struct LocalStorage: DataStorage {
     self.clock = clock
   }
 
+  /// Closes the file; later calls throw.
   public func close() throws { try store.close() }
 
   @discardableResult

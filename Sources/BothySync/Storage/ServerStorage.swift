@@ -8,6 +8,9 @@ public struct ServerStorage: DataStorage {
   /// Operations are sent in this name; it keeps nothing open, so any will do.
   private let device: String
 
+  /// Makes no request.
+  ///
+  /// - Parameter schema: how the fields of answers are read; those that it does not declare are left out.
   public init(_ remote: any RemoteStorage, schema: Schema, device: String = UUIDv7.make()) {
     self.remote = remote
     self.schema = schema

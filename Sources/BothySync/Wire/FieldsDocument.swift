@@ -5,8 +5,10 @@ public import BothyStore
 /// The same bytes are stored by the server, sent, staged on the device and hashed for digests, so a record is
 /// parsed only where its fields are needed. Members are sorted by name, nulls are left out.
 public struct FieldsDocument: Sendable, Hashable {
+  /// The object's text, UTF-8.
   public private(set) var bytes: [UInt8]
 
+  /// `{}`: no field has a value; what tombstones have.
   public static let empty = FieldsDocument(canonical: Array("{}".utf8))
 
   /// Takes bytes that are canonical already: from a ledger, or from a peer that is trusted to send such.

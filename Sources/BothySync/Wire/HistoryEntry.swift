@@ -2,8 +2,11 @@ public import BothyStore
 
 /// One change of one record as the server remembers it: who made it, when, of what.
 public struct HistoryEntry: Sendable, Hashable {
+  /// Where it is in the order of the space's changes.
   public var position: Int64
+  /// Whether it made the record, changed it or deleted it.
   public var kind: Operation.Kind
+  /// What was changed.
   public var record: RecordID
   /// Where the record was after the change.
   public var container: String
@@ -16,6 +19,7 @@ public struct HistoryEntry: Sendable, Hashable {
   /// The fields that were set or cleared, by name.
   public var fields: [String]
 
+  /// What the server's rule makes, and ledgers of a stored row.
   public init(
     position: Int64, kind: Operation.Kind, record: RecordID, container: String, movedFrom: String? = nil,
     principal: String? = nil, time: Int64, fields: [String] = []
@@ -33,10 +37,12 @@ public struct HistoryEntry: Sendable, Hashable {
 
 /// A page of changes, newest first.
 public struct ChangeHistory: Sendable, Hashable {
+  /// Those that the principal may see: none, perhaps, though `next` says that there are more.
   public var entries: [HistoryEntry]
   /// Ask for what is before this position for the next page; nil when there is no more.
   public var next: Int64?
 
+  /// An answer; without `next` it is the last page.
   public init(entries: [HistoryEntry] = [], next: Int64? = nil) {
     self.entries = entries
     self.next = next
@@ -45,6 +51,7 @@ public struct ChangeHistory: Sendable, Hashable {
 
 /// Which changes are asked for.
 public struct HistoryQuery: Sendable, Hashable {
+  /// Only changes that left the record in one of these containers.
   public var scope: PullScope
   /// Only changes of this record.
   public var record: RecordID?
@@ -53,6 +60,7 @@ public struct HistoryQuery: Sendable, Hashable {
   /// The most entries in one answer.
   public var limit: Int
 
+  /// The last hundred changes of the whole space, unless told otherwise.
   public init(scope: PullScope = .space, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100) {
     self.scope = scope
     self.record = record
@@ -69,7 +77,7 @@ extension HistoryEntry {
     writer.endObject()
   }
 
-  public func writeMembers(to writer: inout JSONWriter) {
+  private func writeMembers(to writer: inout JSONWriter) {
     writer.key("position")
     writer.value(position)
     writer.key("kind")

@@ -5,10 +5,21 @@ public import BothyStore
 /// Its `id` is fixed before the first send and reused on every retry: the server applies an operation once and
 /// answers a repetition with the first outcome.
 public struct Operation: Sendable, Hashable {
-  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable { case insert, update, delete }
+  /// What is to be done to the record; the raw values are those of the wire.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Make it: a conflict if there is a live record of that id.
+    case insert
+    /// Change it: a conflict unless it is at `base`.
+    case update
+    /// Delete it: a conflict unless it is at `base`.
+    case delete
+  }
 
+  /// 1 to 128 bytes, unlike any other of the device; those made later sort behind.
   public var id: String
+  /// What is to be done.
   public var kind: Kind
+  /// To which record.
   public var record: RecordID
   /// The container of a new record; nil means the type's own.
   public var container: String?
@@ -33,12 +44,14 @@ public struct Operation: Sendable, Hashable {
     /// How many operations the group has. The server applies none of a group that came with fewer.
     public var size: Int
 
+    /// - Parameter size: all of them, this one included.
     public init(id: String, size: Int) {
       self.id = id
       self.size = size
     }
   }
 
+  /// - Parameter base: nil for an insert; an update or a deletion without it is a conflict.
   public init(
     id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
     fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,

@@ -2,14 +2,18 @@ import BothyStore
 
 /// What became of one operation on the server.
 public struct Outcome: Sendable, Hashable {
+  /// The id of the operation.
   public var operation: String
+  /// What the server decided.
   public var verdict: Verdict
 
+  /// What servers answer an operation with.
   public init(operation: String, _ verdict: Verdict) {
     self.operation = operation
     self.verdict = verdict
   }
 
+  /// What the server decided about an operation.
   public enum Verdict: Sendable, Hashable {
     /// The change is made. `record` is there only when the server has other fields than were sent.
     case applied(version: String, modified: Int64, record: ServerRecord?)
@@ -38,11 +42,16 @@ public struct Rejection: Sendable, Hashable, Codable {
   /// What is wrong with which field.
   public var fields: [FieldError]
 
+  /// What is wrong with one field.
   public struct FieldError: Sendable, Hashable, Codable {
+    /// The field's name; `sharing` and the like where it is no field that is wrong.
     public var field: String
+    /// A word to branch on, as that of the rejection.
     public var code: String
+    /// A sentence for people, to show at the field.
     public var message: String
 
+    /// What servers answer with, one for each field that is wrong.
     public init(field: String, code: String, message: String) {
       self.field = field
       self.code = code
@@ -50,6 +59,7 @@ public struct Rejection: Sendable, Hashable, Codable {
     }
   }
 
+  /// What servers answer with; `fields` is empty where the record as a whole is refused.
   public init(code: String, message: String, fields: [FieldError] = []) {
     self.code = code
     self.message = message

@@ -5,13 +5,16 @@ public import BothyStore
 ///
 /// On the wire and in ledgers it is a record of the type `bothy_list`, which every server knows.
 public struct PrincipalList: Sendable, Hashable, Identifiable {
+  /// What records are shared with: the id of the list's record.
   public var id: String
+  /// What the owner calls it; two lists may have the same.
   public var name: String
   /// The names of the principals, in the order the owner gave them.
   public var members: [String]
   /// The stamp of the server's last change; nil for a list that the server has not seen.
   public var version: String?
 
+  /// Makes no request: `SyncedStore.create` brings it to the server, which takes ten thousand members at most.
   public init(id: String = UUIDv7.make(), name: String, members: [String] = [], version: String? = nil) {
     self.id = id
     self.name = name
@@ -33,6 +36,7 @@ extension PrincipalList {
   /// The most members of one list.
   static let memberLimit = 10_000
 
+  /// The list as a record: its type is `typeName`.
   public var recordID: RecordID { RecordID(type: Self.typeName, id: id) }
 
   static func recordID(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }

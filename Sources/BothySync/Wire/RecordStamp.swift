@@ -2,11 +2,14 @@ public import BothyStore
 
 /// What tells whether two copies of a record are equal, without its fields.
 public struct RecordStamp: Sendable, Hashable {
+  /// Which record.
   public var id: RecordID
+  /// The server's stamp of its last change.
   public var version: String
   /// The first eight bytes of the record's hash, as in `ScopeDigest`.
   public var hash: UInt64
 
+  /// What servers answer with; `hash` is made as for a `ScopeDigest`.
   public init(id: RecordID, version: String, hash: UInt64) {
     self.id = id
     self.version = version

@@ -1,9 +1,12 @@
 /// Values of sensitive fields on their way to the server, by field. They are in no description.
 public struct Secrets: Sendable, Hashable {
+  /// By the fields' names.
   public var values: [String: String]
 
+  /// None unless told otherwise.
   public init(_ values: [String: String] = [:]) { self.values = values }
 
+  /// Whether there is no value.
   public var isEmpty: Bool { values.isEmpty }
 }
 

@@ -2,7 +2,9 @@ public import BothyStore
 
 /// A record as the server has it: what pulls bring, what conflicts show, what ledgers keep.
 public struct ServerRecord: Sendable, Hashable {
+  /// Its type and its id within that.
   public var id: RecordID
+  /// The path of the container it is in.
   public var container: String
   /// The opaque stamp of the last change. Bothy's own server gives its change position in decimal digits.
   public var version: String
@@ -13,10 +15,14 @@ public struct ServerRecord: Sendable, Hashable {
   public var owner: String?
   /// True for a tombstone: the record was deleted at `version`; `fields` is empty.
   public var isDeleted: Bool
+  /// Its fields without those that have no value; of sensitive fields nothing.
   public var fields: FieldsDocument
   /// Whom the owner, or who else may, has let in. A tombstone keeps it: those who saw the record hear of its end.
   public var sharing: Sharing
 
+  /// - Parameters:
+  ///   - container: nil stands for the type's own.
+  ///   - isDeleted: true makes a tombstone; give no fields then.
   public init(
     id: RecordID, container: String? = nil, version: String, modified: Int64, owner: String? = nil,
     isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody

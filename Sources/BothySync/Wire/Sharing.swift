@@ -2,28 +2,38 @@ public import BothyStore
 
 /// Whom a record is shared with: principals by name, lists by id.
 public struct Sharing: Sendable, Hashable {
+  /// Names of principals, and of groups behind `Principal.groupPrefix`.
   public var principals: Set<String>
+  /// Ids of lists.
   public var lists: Set<String>
 
+  /// Nobody unless told otherwise.
   public init(principals: Set<String> = [], lists: Set<String> = []) {
     self.principals = principals
     self.lists = lists
   }
 
+  /// Shared with nobody. A type's permissions may let in others all the same.
   public static let nobody = Sharing()
 
+  /// Shared with principals, by name.
   public static func principals(_ names: String...) -> Sharing { Sharing(principals: Set(names)) }
 
+  /// Shared with lists, by id.
   public static func lists(_ ids: String...) -> Sharing { Sharing(lists: Set(ids)) }
 
+  /// Whether it is shared with nobody.
   public var isEmpty: Bool { principals.isEmpty && lists.isEmpty }
 
+  /// How many names and lists; a list counts once, whatever its members.
   public var count: Int { principals.count + lists.count }
 
+  /// Whoever is in one of both.
   public func union(_ other: Sharing) -> Sharing {
     Sharing(principals: principals.union(other.principals), lists: lists.union(other.lists))
   }
 
+  /// Whoever is here and not in `other`; the members of lists are not looked at.
   public func subtracting(_ other: Sharing) -> Sharing {
     Sharing(principals: principals.subtracting(other.principals), lists: lists.subtracting(other.lists))
   }
@@ -32,7 +42,9 @@ public struct Sharing: Sendable, Hashable {
 /// A change of whom a record is shared with. Changes of several people add up in any order: each names only
 /// those whom it lets in or shuts out.
 public struct SharingChange: Sendable, Hashable {
+  /// Whom it lets in.
   public private(set) var add: Sharing
+  /// Whom it shuts out; nobody who is let in.
   public private(set) var remove: Sharing
 
   /// Who is in both is added.
@@ -46,6 +58,7 @@ public struct SharingChange: Sendable, Hashable {
     self.init(add: new.subtracting(old), remove: old.subtracting(new))
   }
 
+  /// Whether it changes nothing.
   public var isEmpty: Bool { add.isEmpty && remove.isEmpty }
 
   /// This change and then a later one, as one.
@@ -61,6 +74,7 @@ public struct SharingChange: Sendable, Hashable {
     return SharingChange(add: add.subtracting(sent.add), remove: remove.subtracting(sent.remove))
   }
 
+  /// What `sharing` is after this change.
   public func applied(to sharing: Sharing) -> Sharing { sharing.union(add).subtracting(remove) }
 }
 

@@ -4,14 +4,13 @@ public import BothyStore
 ///
 /// The version of the wire is part of the URL. Ledger: 1 — first version.
 public struct SyncRequest: Sendable, Hashable {
-  public static let wireVersion = 1
-
   /// The random id of this installation's database file.
   public var device: String
   /// The app's schema version.
   public var schemaVersion: Int
   /// In the order they are to be applied.
   public var operations: [Operation]
+  /// The places to pull from: each gets a page in the answer, in this order.
   public var pulls: [Pull]
   /// The most changes wanted in the pages of the answer together.
   public var limit: Int
@@ -23,16 +22,19 @@ public struct SyncRequest: Sendable, Hashable {
 
   /// One place to pull changes from.
   public struct Pull: Sendable, Hashable {
+    /// What to pull.
     public var scope: PullScope
     /// The token of the last pull; nil pulls from the start.
     public var cursor: String?
 
+    /// - Parameter cursor: nil brings everything, from the start.
     public init(_ scope: PullScope, cursor: String? = nil) {
       self.scope = scope
       self.cursor = cursor
     }
   }
 
+  /// Carries nothing unless told otherwise, and asks for a thousand changes at most.
   public init(
     device: String, schemaVersion: Int = 1, operations: [Operation] = [], pulls: [Pull] = [],
     limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil
@@ -49,9 +51,12 @@ public struct SyncRequest: Sendable, Hashable {
 
 /// A container, with or without the containers below it. The root `""` with its children is the whole space.
 public struct PullScope: Sendable, Hashable, Codable {
+  /// A path, its parts divided by `/`; empty for the root.
   public var container: String
+  /// Whether the containers below it belong to it.
   public var includesChildren: Bool
 
+  /// The container alone, unless told otherwise.
   public init(container: String, includesChildren: Bool = false) {
     self.container = container
     self.includesChildren = includesChildren

@@ -2,14 +2,18 @@ public import BothyStore
 
 /// What one exchange brings back: an outcome for each operation, and a page of changes for each pull.
 public struct SyncResponse: Sendable, Hashable {
+  /// One for each operation, in the order of the request.
   public var outcomes: [Outcome]
+  /// One for each pull, in the order of the request.
   public var pages: [Page]
   /// The server's clock, in milliseconds since 1970.
   public var serverTime: Int64
 
   /// Changes of one scope, in position order.
   public struct Page: Sendable, Hashable {
+    /// What was pulled.
     public var scope: PullScope
+    /// Records made or changed, as they are now, and tombstones.
     public var changes: [ServerRecord]
     /// Records that left the scope or that the principal may no longer see; not deletions.
     public var outOfScope: [RecordID]
@@ -21,6 +25,7 @@ public struct SyncResponse: Sendable, Hashable {
     /// this page starts a complete snapshot of the scope.
     public var reset: Bool
 
+    /// - Parameter cursor: a token that the server alone can read.
     public init(
       scope: PullScope, changes: [ServerRecord] = [], outOfScope: [RecordID] = [], cursor: String,
       more: Bool = false, reset: Bool = false
@@ -34,6 +39,7 @@ public struct SyncResponse: Sendable, Hashable {
     }
   }
 
+  /// Answers nothing unless told otherwise.
   public init(outcomes: [Outcome] = [], pages: [Page] = [], serverTime: Int64) {
     self.outcomes = outcomes
     self.pages = pages
@@ -112,6 +118,7 @@ extension SyncResponse.Page {
     writer.endObject()
   }
 
+  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var page = SyncResponse.Page(scope: PullScope(container: ""), cursor: "")
     try reader.object { name, reader in

@@ -27,5 +27,6 @@ public struct KintoOptions: Sendable {
   /// Where the server's announcements of its end go.
   public var logger = Logger(label: "bothy.kinto")
 
+  /// All as written above: 60 seconds for a request, TLS but for this machine, no looking for others' changes.
   public init() {}
 }
