@@ -20,6 +20,7 @@ public final class Store: Sendable {
   /// Where the values of sensitive fields are.
   package let secrets: any SecretStore
 
+  /// The schema that the store was opened with; it never changes while the store is open.
   public var schema: Schema { catalog.schema }
 
   /// Opens the file at `path`, making it if there is none, and brings it to `schema`: additive changes by

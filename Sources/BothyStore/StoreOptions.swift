@@ -31,10 +31,12 @@ public struct StoreOptions: Sendable {
     case leave
   }
 
+  /// How hard a commit is; `.full` unless told otherwise.
   public var durability: Durability
   /// What becomes of a damaged file. Under `.setAside`, opening a file that its last process did not close looks at
   /// every page (`PRAGMA quick_check`).
   public var damagedFile: DamagedFile = .setAside
+  /// Who else writes to the file; `.many` unless told otherwise.
   public var processes: Processes
   /// Connections for reading; each keeps its own page cache.
   public var readers: Int
@@ -47,10 +49,13 @@ public struct StoreOptions: Sendable {
   public var secrets: (any SecretStore)?
   /// What intervals are measured by.
   public var clock: any Clock<Duration>
+  /// Told what no call can throw: that commits of other processes can't be watched, and are polled or missed.
   public var logger: Logger
   /// What the test kit makes of each step of a write; nil, and never asked, in an app.
   package var onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)?
 
+  /// The defaults suit an app: hard commits, other processes watched, 4 readers with 8 MB of page cache each, 5 s for
+  /// another process's write.
   public init(
     durability: Durability = .full, processes: Processes = .many, readers: Int = 4, cacheSize: Int = 8 << 20,
     busyTimeout: Duration = .seconds(5),

@@ -19,17 +19,22 @@ public enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
 
 /// One value of a setting, as it comes from wherever settings are stored.
 public enum CacheSettingValue: Sendable, Hashable {
+  /// A whole number; whether it is in range is for `CacheSettings.set` to say.
   case number(Int)
+  /// A word, or a number in decimal digits, as environments and launch arguments give it.
   case text(String)
 }
 
 /// A setting that was not taken, and why; the next place it is stored in, or the default, counts in its stead.
 public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The name of the setting, `CacheSettingKey.rawValue`, or a key of route-me's list.
   public var key: String
   /// Where the value was.
   public var place: String
+  /// Why it was not taken, as a sentence.
   public var reason: String
 
+  /// Names a setting that was passed over, for readers of settings from other places.
   public init(key: String, place: String, reason: String) {
     self.key = key
     self.place = place

@@ -3,9 +3,12 @@ public import HTTPTypes
 
 /// What the cache has of one resource: the bytes and all that is known of them.
 public struct CacheEntry: Sendable, Hashable {
+  /// The status, the stored fields, the times and what is computed from them.
   public var metadata: EntryMetadata
+  /// The bytes, any content coding undone; none in negative entries.
   public var body: Data
 
+  /// An entry of known parts, for those who fill a store without a server: importers, bundles, tests.
   public init(metadata: EntryMetadata, body: Data) {
     self.metadata = metadata
     self.body = body
@@ -37,8 +40,10 @@ public struct EntryMetadata: Sendable, Hashable {
   public var expiresAt: Int64?
   /// What the bytes are decoded to, and in which version of the format; nil for plain resources.
   public var valueType: String?
+  /// The version of the format that the value was decoded in; 0 unless told otherwise.
   public var formatVersion: Int
 
+  /// What a store keeps beside the bytes. Times are milliseconds since 1970.
   public init(
     status: Int, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
     freshness: FreshnessTerms, variedOn: [VariedField] = [], expiresAt: Int64? = nil,
@@ -78,9 +83,12 @@ public struct EntryMetadata: Sendable, Hashable {
 
 /// One field of the request that an answer depends on.
 public struct VariedField: Sendable, Hashable {
+  /// The name, in lower case.
   public var name: String
+  /// What the request said in it; nil when it had no such field.
   public var value: String?
 
+  /// One field as a request had it; the name is to be in lower case.
   public init(name: String, value: String?) {
     self.name = name
     self.value = value

@@ -5,8 +5,11 @@ public import HTTPTypes
 ///
 /// Making and passing one on copies no bytes and allocates nothing.
 public struct CachedResource: Sendable {
+  /// The key that was asked for.
   public let key: ResourceKey
+  /// Where it was found.
   public let origin: ResourceOrigin
+  /// Whether it may be taken for current, and why not.
   public let freshness: ResourceFreshness
   /// Milliseconds since the server made or last confirmed the bytes, as far as is known; never below zero.
   public let age: Int64
@@ -32,6 +35,7 @@ public struct CachedResource: Sendable {
   /// The server has said that there is nothing: 204, 404 or 410.
   public var isAbsent: Bool { stored.isAbsent }
 
+  /// The status, fields and times of the answer that brought or confirmed it.
   public var metadata: EntryMetadata { stored.entry.metadata }
 
   /// Whether nothing better is to be had by asking the server.
@@ -48,10 +52,13 @@ public struct CachedResource: Sendable {
 
 /// Where a resource was found.
 public enum ResourceOrigin: String, Sendable, Hashable, CaseIterable {
+  /// In this process's memory: nothing was read.
   case memory
+  /// In the store on disk; it is in memory now, if it fits.
   case disk
   /// In what the app brought along.
   case bundled
+  /// Loaded just now.
   case network
   /// Stored here, and just now confirmed by the server.
   case confirmed
@@ -59,9 +66,12 @@ public enum ResourceOrigin: String, Sendable, Hashable, CaseIterable {
 
 /// Whether a resource may be taken for the current one.
 public enum ResourceFreshness: Sendable, Hashable {
+  /// Current under the source's rule, or just now brought or confirmed by the server.
   case fresh
+  /// Past its time, and why it was handed out all the same.
   case stale(StaleReason)
 
+  /// Whether it is past its time.
   public var isStale: Bool { self != .fresh }
 }
 
@@ -79,7 +89,9 @@ public enum StaleReason: Sendable, Hashable {
 
 /// Whether a resource is kept, and if not, why.
 public enum StorageOutcome: Sendable, Hashable {
+  /// It is on disk.
   case stored
+  /// It was handed out and is not on disk; what was stored before may still be.
   case notStored(StorageObstacle)
 }
 
@@ -87,7 +99,9 @@ public enum StorageOutcome: Sendable, Hashable {
 public enum StorageObstacle: Sendable, Hashable {
   /// HTTP, or the source's rule, does not allow it.
   case forbidden(NotStoredReason)
+  /// It is larger than an entry may be; see `BlobStoreLimits.largestEntry`.
   case tooLarge
+  /// There is no room on the device, also after an eviction.
   case diskFull
   /// It was removed while it was on its way.
   case removed

@@ -27,6 +27,7 @@ package struct Answer: Sendable {
 
 /// Why an answer is none: what is stored stays as it is, with its times.
 public struct AnswerFailure: Sendable, Hashable {
+  /// The status of the answer; 200, say, where it is the content that is not what was expected.
   public var status: Int
   /// Whether asking again may help.
   public var isTransient: Bool

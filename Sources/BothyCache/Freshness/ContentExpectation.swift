@@ -10,6 +10,7 @@ public struct ContentExpectation: Sendable, Hashable {
   /// Whether a body without a byte is an answer.
   public var allowsEmpty: Bool
 
+  /// Expects nothing unless told otherwise. An answer without `Content-Type` is judged by its bytes alone.
   public init(mediaTypes: [String] = [], beginnings: [Data] = [], allowsEmpty: Bool = true) {
     self.mediaTypes = mediaTypes.map { $0.lowercased() }
     self.beginnings = beginnings
@@ -57,7 +58,10 @@ public struct ContentExpectation: Sendable, Hashable {
 
 /// How an answer differs from what its source brings.
 public enum ContentMismatch: Sendable, Hashable {
+  /// There are no bytes where some are expected; asking again may help.
   case empty
+  /// The answer calls itself something else: the media type in lower case, without parameters.
   case mediaType(String)
+  /// The bytes begin as none of the source's do.
   case bytes
 }

@@ -6,8 +6,10 @@ internal import Synchronization
 public final class CutOff: Sendable {
   private let moment: Atomic<Int64>
 
+  /// What came, or was made, before this date is stale.
   public init(_ date: Date) { moment = Atomic(Timestamp(date).milliseconds) }
 
+  /// The moment as it stands, in whole milliseconds.
   public var date: Date { Timestamp(milliseconds: milliseconds).date }
 
   /// Moves the moment, in either direction.

@@ -126,6 +126,7 @@ public struct FreshnessRule: Sendable {
   /// How stale an entry may be used when there is nothing better. What says `must-revalidate` or `no-cache` is not
   /// used under `http` rules, unless it is pinned.
   public enum StaleUse: Sendable, Hashable {
+    /// However stale it is.
     case always
     /// For this long after it became stale, or as long as the answer's `stale-if-error` says.
     case upTo(Duration)
@@ -135,8 +136,11 @@ public struct FreshnessRule: Sendable {
 }
 
 extension Duration {
+  /// So many times 60 seconds.
   public static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+  /// So many times 3600 seconds.
   public static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
+  /// So many times 86,400 seconds, whatever the calendar says of the day.
   public static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
 
   /// Not below zero, not above what fits.

@@ -2,6 +2,7 @@
 ///
 /// Made by comparing stored numbers: no field is read, no date parsed, nothing allocated.
 public struct Usability: Sendable, Hashable {
+  /// From the best to the worst: what may be done with it before, and instead of, asking the server.
   public enum State: UInt8, Sendable, Hashable, CaseIterable {
     /// To be used without asking.
     case fresh
@@ -15,6 +16,7 @@ public struct Usability: Sendable, Hashable {
     case mustRevalidate
   }
 
+  /// What may be done with it.
   public var state: State
   /// Milliseconds since the moment that the rule counts from; never negative.
   public var age: Int64
@@ -39,6 +41,7 @@ public struct Usability: Sendable, Hashable {
   public var isUsableAtOnce: Bool { state.rawValue <= State.staleWhileRevalidate.rawValue }
   /// Whether it may be handed out after the server failed or could not be reached.
   public var isUsableOnError: Bool { state.rawValue <= State.staleIfError.rawValue }
+  /// Whether it may be used without asking anybody.
   public var isFresh: Bool { state == .fresh }
 
   /// How far ahead of the clock an entry's receipt may lie before the clock is taken to have gone back.

@@ -1,7 +1,10 @@
 /// How often what happened, since the cache was opened.
 public struct CacheCounters: Sendable, Hashable, Codable {
+  /// Look-ups that found the entry in memory, those of `peek` among them.
   public var memoryHits = 0
+  /// Look-ups that found the entry in the store on disk.
   public var diskHits = 0
+  /// Look-ups that found the entry in what came with the app.
   public var bundledHits = 0
   /// Reads that found nothing stored.
   public var misses = 0
@@ -13,20 +16,27 @@ public struct CacheCounters: Sendable, Hashable, Codable {
   public var confirmed = 0
   /// Answers that there is nothing, and reads that were served such an answer from the cache.
   public var absent = 0
+  /// Requests that brought no answer that may be used; those that were called off do not count.
   public var failed = 0
   /// Reads that joined a request under way.
   public var coalesced = 0
+  /// Entries that left memory to make room; the disk still has them.
   public var evictedFromMemory = 0
+  /// Entries that left the disk to make room.
   public var evictedFromDisk = 0
+  /// Entries on disk whose bytes did not match their checksum.
   public var corrupt = 0
+  /// Answers that were handed out and not kept, whatever the reason.
   public var notStored = 0
   /// Bytes of bodies that came from the network.
   public var bytesLoaded: Int64 = 0
   /// Bytes that reads were served from memory, disk and bundle.
   public var bytesServed: Int64 = 0
 
+  /// All zero.
   public init() {}
 
+  /// The sums of both, counter by counter: of several sources, or of several caches.
   public static func + (left: CacheCounters, right: CacheCounters) -> CacheCounters {
     var sum = left
     sum.memoryHits += right.memoryHits

@@ -12,10 +12,13 @@ public struct CacheError: Error, Sendable, Hashable {
     public static let unknownSource = Code("unknownSource")
     /// Another source has that id already.
     public static let sourceConflict = Code("sourceConflict")
+    /// A source can't be as it is described: its address, its id, its hosts or its zooms.
     public static let invalidSource = Code("invalidSource")
+    /// The address or tile is none of the source's.
     public static let invalidKey = Code("invalidKey")
     /// The source has no tiles of that zoom.
     public static let zoomOutOfRange = Code("zoomOutOfRange")
+    /// A setting that can't be: a negative interval, a file that is no dictionary.
     public static let invalidConfiguration = Code("invalidConfiguration")
     /// Nothing is stored, and the read was not to ask the network.
     public static let notCached = Code("notCached")
@@ -23,6 +26,7 @@ public struct CacheError: Error, Sendable, Hashable {
     public static let offline = Code("offline")
     /// No connection, or it broke.
     public static let unreachable = Code("unreachable")
+    /// The server took longer than `SourceLimits.timeout` to begin its answer or to go on with it.
     public static let timedOut = Code("timedOut")
     /// The server answered with a status that is no resource; see `status`.
     public static let refused = Code("refused")
@@ -34,12 +38,15 @@ public struct CacheError: Error, Sendable, Hashable {
     public static let absent = Code("absent")
     /// The bytes do not decode to the value asked for.
     public static let undecodable = Code("undecodable")
+    /// The reader's task was cancelled. Others who wait for the same resource still get it.
     public static let cancelled = Code("cancelled")
     /// The store on disk failed.
     public static let storage = Code("storage")
+    /// The cache was closed; nothing is read or loaded any more.
     public static let closed = Code("closed")
   }
 
+  /// What kind of failure it is.
   public var code: Code
   /// One or two sentences: what happened to which resource, and what to do.
   public var message: String
@@ -48,6 +55,7 @@ public struct CacheError: Error, Sendable, Hashable {
   /// How long the server wants to be left alone.
   public var retryAfter: Duration?
 
+  /// An error in the cache's terms, for a decoder or a source of one's own.
   public init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {
     self.code = code
     self.message = message

@@ -9,6 +9,7 @@ public enum CacheEvent: Sendable, Hashable {
   case confirmed(ResourceKey)
   /// The server has said that there is no such resource.
   case absent(ResourceKey, status: Int)
+  /// The server could not be asked, or its answer may not be used; what is stored stays as it was.
   case failed(ResourceKey, CacheError)
   /// Everybody who waited has left.
   case cancelled(ResourceKey)
@@ -18,6 +19,7 @@ public enum CacheEvent: Sendable, Hashable {
   case evicted(ResourceKey)
   /// What was stored was damaged; it is out of the way.
   case corrupt(ResourceKey)
+  /// Was removed by the app, or because a request changed it on the server.
   case removed(ResourceKey)
   /// All of one source, or of all, has been removed, or what came before a time.
   case removedAll(SourceID?)
@@ -25,7 +27,9 @@ public enum CacheEvent: Sendable, Hashable {
   case storeReplaced(reason: String)
   /// The system asked for memory; so many bytes were let go.
   case memoryTrimmed(bytes: Int)
+  /// `suspendNetwork` was called, and did not hold before.
   case networkSuspended
+  /// `resumeNetwork` was called, and `suspendNetwork` held.
   case networkResumed
 
   /// The resource it is about; nil for what concerns many.
@@ -39,6 +43,7 @@ public enum CacheEvent: Sendable, Hashable {
     }
   }
 
+  /// The source it is about; nil for what concerns the whole cache.
   public var source: SourceID? {
     if case .removedAll(let source) = self { return source }
     return key?.source

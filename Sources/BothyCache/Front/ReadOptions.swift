@@ -19,7 +19,9 @@ public enum ReadMode: String, Sendable, Hashable, CaseIterable {
 
 /// How one read differs from others.
 public struct ReadOptions: Sendable {
+  /// Whom the read asks; `cacheElseNetwork` unless told otherwise.
   public var mode: ReadMode
+  /// How urgent the request is, if there is one; `normal` unless told otherwise.
   public var priority: LoadPriority
   /// Wins over the source's rule, for this resource.
   public var freshness: FreshnessRule?
@@ -36,6 +38,7 @@ public struct ReadOptions: Sendable {
   public var progress: (@Sendable (LoadProgress) -> Void)?
   package var typed: TypedDemand?
 
+  /// A read of the cache, else of the network, by the source's rule, unless told otherwise.
   public init(
     mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,
     fields: HTTPFields = [:], query: [String: String] = [:], expiresAt: Int64? = nil

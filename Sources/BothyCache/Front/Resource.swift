@@ -9,6 +9,7 @@ public import Foundation
 /// Bytes are decoded once for each version of them, and never stored when they do not decode: a failure of any kind
 /// leaves the stored value and its time as they are.
 public struct Resource<Value: Sendable>: Sendable {
+  /// What it is called in the cache.
   public let key: ResourceKey
   /// How long a value is fresh; nil: as the source's rule says.
   public let expirationInterval: Duration?
@@ -147,9 +148,12 @@ extension Resource where Value: Decodable {
 
 /// A value, and what is known of the bytes it came from.
 public struct ResourceValue<Value: Sendable>: Sendable {
+  /// What the bytes were decoded to.
   public let value: Value
+  /// The bytes, where they were found and what is known of them.
   public let resource: CachedResource
 
+  /// Whether nothing better is to be had by asking the server.
   public var isFresh: Bool { resource.isFresh }
 }
 
@@ -159,5 +163,6 @@ public enum ResourceUpdate: String, Sendable, Hashable {
   case notNeeded
   /// The server was asked, and what is stored is still right.
   case confirmed
+  /// The server was asked, and its bytes, which are stored now, are others.
   case changed
 }

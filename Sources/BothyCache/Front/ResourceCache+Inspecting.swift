@@ -2,8 +2,11 @@
 extension ResourceCache {
   /// What is known of one stored resource, without its bytes.
   public struct Inspected: Sendable, Hashable {
+    /// The key that readers use, without its variant.
     public var key: ResourceKey
+    /// The status, fields and times of the stored answer.
     public var metadata: EntryMetadata
+    /// What it takes on disk, when it was last used, and whether it is pinned.
     public var size: StoredSize
     /// Under the source's present rule; nil when the source is not registered.
     public var usability: Usability?

@@ -38,7 +38,10 @@ extension ResourceCache {
 
 /// What a server answered to a request that was sent through the cache.
 public struct ResourceReply: Sendable {
+  /// The status of the answer; any one is an answer.
   public var status: Int
+  /// The fields of the answer.
   public var fields: HTTPFields
+  /// The whole body, any content coding undone.
   public var body: Data
 }

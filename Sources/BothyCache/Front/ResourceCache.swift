@@ -100,6 +100,7 @@ public final class ResourceCache: Sendable {
   /// The sources that are known, with names and attribution; by id.
   public var sources: [ResourceSource] { registry.all }
 
+  /// The source registered under an id, as it was registered last; nil when there is none.
   public func source(_ id: SourceID) -> ResourceSource? { registry[id]?.source }
 
   /// The resource if it is in memory, whatever its age; its freshness says what it is worth.
@@ -153,6 +154,7 @@ public final class ResourceCache: Sendable {
     if changed { hub.send(.networkSuspended) }
   }
 
+  /// Ends what `suspendNetwork` began. Loads nothing by itself: the next reads ask again.
   public func resumeNetwork() {
     let changed = state.withLock { state in
       defer { state.isSuspended = false }
@@ -170,6 +172,7 @@ public final class ResourceCache: Sendable {
   /// loader never says.
   public var networkConditions: NetworkConditions { network.current }
 
+  /// Whether `suspendNetwork` holds.
   public var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
 
   /// Hands over to the disk what is gathered in memory: when which entry was last used.

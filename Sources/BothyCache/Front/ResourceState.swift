@@ -8,6 +8,7 @@ public enum ResourceState: Sendable {
   case absent
   /// Nothing is stored and the network is suspended.
   case suspended
+  /// Nothing is stored, and the server could not be asked or answered badly; why is in the error.
   case failed(CacheError)
 
   /// Whether there is something to show.

@@ -5,6 +5,7 @@
 public struct AddressTemplate: Sendable, Hashable {
   private enum Part: Sendable, Hashable { case text(String), zoom, x, y, southY, quadkey, host, resolution }
 
+  /// The text that was parsed.
   public let text: String
   private let parts: [Part]
   private let highResolution: Bool

@@ -3,6 +3,7 @@
 /// The host it comes from is never part of it, so alias hosts share one copy. Comparing and hashing a tile's key
 /// allocates nothing.
 public struct ResourceKey: Hashable, Sendable {
+  /// The source it belongs to, which is to be registered with the cache that is asked.
   public let source: SourceID
   /// Which of the answers that are kept side by side under one key because they depend on what requests say (`Vary`),
   /// 0 to 3. Readers have keys of variant 0; others are met by stores alone.

@@ -12,13 +12,16 @@ public import HTTPTypes
 public struct ResourceSource: Sendable, Identifiable {
   /// Chosen by the developer and kept for ever: stored entries are found again by it.
   public let id: SourceID
+  /// How keys become addresses.
   public let address: SourceAddress
   /// What `{s}` in the address stands for, or whole host names in place of the address's own. They bring the same
   /// bytes; which one is asked is never part of a key.
   public var hosts: [String]
+  /// How long resources count as fresh; as the server says, unless told otherwise.
   public var freshness: FreshnessRule
   /// Sent with every request.
   public var headers: HTTPFields
+  /// How hard the servers may be asked, and how much of an answer is taken in.
   public var limits: SourceLimits
   /// What the bytes look like; anything else is refused and leaves what is stored as it is. Nil takes all.
   public var content: ContentExpectation?
@@ -28,6 +31,7 @@ public struct ResourceSource: Sendable, Identifiable {
   public var secrets: [String: String]
   /// The zooms at which there are tiles.
   public var zooms: ClosedRange<Int>
+  /// What the source is called, and whom to thank.
   public var names: SourceNames
   /// Whether the owner allows to load in bulk what nobody looks at: regions and prefetch. No, unless said otherwise.
   public var allowsBulkDownload: Bool
@@ -93,11 +97,14 @@ public struct ResourceSource: Sendable, Identifiable {
 
 /// What a source is called, and whom to thank: kept with the source, so that it can be shown without a network.
 public struct SourceNames: Sendable, Hashable, Codable {
+  /// For a list or a button; empty unless given.
   public var short: String
+  /// For a heading or a page of credits; empty unless given.
   public var long: String
   /// What the owner wants to be shown beside the map.
   public var attribution: String
 
+  /// All empty, unless given.
   public init(short: String = "", long: String = "", attribution: String = "") {
     self.short = short
     self.long = long

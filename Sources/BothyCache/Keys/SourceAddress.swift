@@ -30,10 +30,12 @@ public enum SourceAddress: Sendable, Hashable {
 
 /// A rule that makes addresses, for schemes that no template can say. Two rules are equal when their names are.
 public struct AddressRule: Sendable, Hashable {
+  /// Says which rule it is: what makes other addresses needs another name.
   public let name: String
   /// The address of a key; `host` is one of the source's hosts, or empty when it has none.
   public let address: @Sendable (_ key: ResourceKey, _ host: String) -> String
 
+  /// A rule under a name; `address` is called from any thread, once for each request.
   public init(_ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String) {
     self.name = name
     self.address = address

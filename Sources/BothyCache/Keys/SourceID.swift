@@ -25,6 +25,7 @@ public struct SourceID: Hashable, Sendable {
   /// A small number, for tables by source.
   package var index: Int { Int(number) }
 
+  /// The text that it was made of.
   public var name: String { Self.names.withLock { $0.byNumber[Int(number)] } }
 }
 

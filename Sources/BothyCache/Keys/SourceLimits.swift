@@ -14,13 +14,17 @@ public struct SourceLimits: Sendable, Hashable {
   /// Requests in all when each comes to an error that may pass. The waits between them are a random part of a bound
   /// that doubles, from `firstDelay` to `longestDelay`.
   public var attempts: Int
+  /// The bound of the first wait.
   public var firstDelay: Duration
+  /// The highest bound of a wait.
   public var longestDelay: Duration
   /// The longest a read waits for a host that asked to be left alone (`Retry-After`) or is taken to be down.
   public var patience: Duration
   /// The longest until the head of an answer, and the longest without a byte of its body.
   public var timeout: Duration
 
+  /// The defaults are polite to a server of somebody else's: 6 requests at a time, three attempts, bodies up to 64
+  /// MiB.
   public init(
     requestsPerHost: Int = 6, requestsPerSecond: Double? = nil, burst: Int = 10, parallelHosts: Int = 2,
     bodyBytes: Int = 64 << 20, attempts: Int = 3, firstDelay: Duration = .milliseconds(500),

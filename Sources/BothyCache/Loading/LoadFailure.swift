@@ -1,9 +1,12 @@
 /// Why no answer came, or only a part of it, or none that may be used. A status is never a failure of loading.
 public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What came in the way.
   public enum Reason: Sendable, Hashable {
     /// No connection, or none any more: the network may come back.
     case unreachable
+    /// The answer did not begin, or did not go on, within the time that the source allows.
     case timedOut
+    /// The task was cancelled: nobody waits any more.
     case cancelled
     /// The answer broke off: fewer bytes than were announced.
     case truncated
@@ -22,9 +25,11 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case suspended
   }
 
+  /// What came in the way, to branch on.
   public var reason: Reason
   public var description: String
 
+  /// For loaders of one's own; `description` is a sentence that is shown in errors.
   public init(_ reason: Reason, _ description: String) {
     self.reason = reason
     self.description = description

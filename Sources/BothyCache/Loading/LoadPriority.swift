@@ -9,6 +9,7 @@ public struct LoadPriority: RawRepresentable, Comparable, Hashable, Sendable {
   public static let prefetch = LoadPriority(rawValue: 0)
   /// Wanted, but not soon: a refresh behind what is shown, a region for later.
   public static let background = LoadPriority(rawValue: 25)
+  /// Somebody waits for it; that of reads that say nothing else.
   public static let normal = LoadPriority(rawValue: 50)
   /// On the screen.
   public static let visible = LoadPriority(rawValue: 75)

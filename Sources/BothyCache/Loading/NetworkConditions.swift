@@ -1,5 +1,6 @@
 /// The network as far as work for later is concerned: whether it is there, and what using it costs the user.
 public struct NetworkConditions: Sendable, Hashable {
+  /// Whether there is a network at all; whether a server answers is another matter.
   public var isOnline: Bool
   /// Each byte may cost money: a mobile network, somebody's hotspot.
   public var isMetered: Bool
@@ -8,6 +9,7 @@ public struct NetworkConditions: Sendable, Hashable {
   /// The device saves power.
   public var isLowPower: Bool
 
+  /// Online, free of charge and without restraint, unless told otherwise.
   public init(
     isOnline: Bool = true, isMetered: Bool = false, isConstrained: Bool = false, isLowPower: Bool = false
   ) {

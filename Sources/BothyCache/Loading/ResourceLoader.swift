@@ -8,6 +8,8 @@ public import HTTPTypes
 /// itself (unless the request names some), and undoes them once. It waits for an answer as long as it is let,
 /// and stops soon after its task is cancelled or the body's stream is dropped.
 public protocol ResourceLoader: Sendable {
+  /// Sends a request and returns when the head of the answer is there; any status is an answer. Throws `LoadFailure`
+  /// when none came.
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse
 
   /// What its network is like, now and after each change, for as long as the stream is kept; nil when it does not know.
@@ -22,11 +24,16 @@ extension ResourceLoader {
 
 /// One request for a resource.
 public struct ResourceRequest: Sendable, Hashable {
+  /// The method; the cache reads with GET.
   public var method: HTTPRequest.Method
+  /// The whole address, with its query, secrets included: not for logs.
   public var url: String
+  /// The fields as they are sent.
   public var fields: HTTPFields
+  /// The bytes to send; none for reads.
   public var body: Data
 
+  /// A GET without fields and body, unless told otherwise.
   public init(
     _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: Data = Data()
   ) {
@@ -39,7 +46,9 @@ public struct ResourceRequest: Sendable, Hashable {
 
 /// The head of an answer, and its body as it comes, with any content coding undone.
 public struct ResourceResponse: Sendable {
+  /// The status, whatever it is.
   public var status: Int
+  /// The fields of the head, without those that name a coding that was undone.
   public var fields: HTTPFields
   /// Whether the connection carries several requests at a time, so that one host is enough.
   public var isMultiplexed: Bool
@@ -49,6 +58,7 @@ public struct ResourceResponse: Sendable {
   /// Ends with the answer; throws `LoadFailure` when the answer breaks off before its declared end.
   public var body: AsyncThrowingStream<Data, any Error>
 
+  /// For loaders of one's own.
   public init(
     status: Int, fields: HTTPFields, isMultiplexed: Bool = false, wasCoded: Bool = false,
     body: AsyncThrowingStream<Data, any Error>

@@ -6,6 +6,7 @@ public struct MemoryLimits: Sendable, Hashable {
   public var count: Int? { didSet { count = count.map { max(1, $0) } } }
   /// The part of `bytes` that one entry may take; larger ones are read from disk each time.
   public var largestShare: Double { didSet { largestShare = min(1, max(0, largestShare)) } }
+  /// What goes first; `scanResistant` unless told otherwise.
   public var order: Order
 
   /// Which entries go first.
@@ -14,7 +15,9 @@ public struct MemoryLimits: Sendable, Hashable {
     /// out what is looked at every day. S3-FIFO (Yang, Zhang, Qiu, Yue and Vinayak, "FIFO queues are all you need
     /// for cache eviction", SOSP 2023).
     case scanResistant
+    /// Those whose last read, or last write, is longest ago.
     case leastRecentlyUsed
+    /// Those that came first, whether they are read or not.
     case firstIn
   }
 

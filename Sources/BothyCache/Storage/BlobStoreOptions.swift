@@ -1,5 +1,6 @@
 /// How a store of entries on disk behaves.
 public struct BlobStoreOptions: Sendable {
+  /// How much may be stored.
   public var limits: BlobStoreLimits
   /// How long a write waits for another process that is writing.
   public var busyTimeout: Duration
@@ -8,6 +9,7 @@ public struct BlobStoreOptions: Sendable {
   /// For tests: asked before each commit and each file whether the disk is to act as if it were full.
   package var isDiskFull: (@Sendable () -> Bool)?
 
+  /// The default limits, 5 s for another process's write, and nobody told of damage, unless said otherwise.
   public init(
     limits: BlobStoreLimits = BlobStoreLimits(), busyTimeout: Duration = .seconds(5),
     onEvent: (@Sendable (BlobStoreEvent) -> Void)? = nil
@@ -26,12 +28,16 @@ public struct BlobStoreLimits: Sendable, Hashable {
   public var count: Int?
   /// The largest entry that is stored, pinned ones excepted; nil for a tenth of `bytes`.
   public var largestEntry: Int64?
+  /// What goes first; `leastRecentlyUsed` unless told otherwise.
   public var order: Order
+  /// How far an eviction goes; down to nine tenths of the limit unless told otherwise.
   public var slack: Slack
 
   /// Which entries go first.
   public enum Order: Sendable, Hashable {
+    /// Those whose last use is longest ago, as far as uses have been handed over (`BlobStore.touch`).
     case leastRecentlyUsed
+    /// Those that came first, whether they are used or not.
     case firstIn
   }
 
@@ -43,6 +49,7 @@ public struct BlobStoreLimits: Sendable, Hashable {
     case minimalPurge(Int)
   }
 
+  /// 512 MiB with any number of entries, unless told otherwise. Pinned entries come on top.
   public init(
     bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil,
     order: Order = .leastRecentlyUsed, slack: Slack = .lowMark(0.9)

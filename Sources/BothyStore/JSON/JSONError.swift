@@ -5,6 +5,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The byte offset in the text at which it shows.
   public var offset: Int
 
+  /// An error at a byte offset; `reason` is the tail of a sentence: "a string has no end".
   public init(reason: String, offset: Int) {
     self.reason = reason
     self.offset = offset

@@ -5,6 +5,7 @@
 ///
 /// Cost: linear in the bytes read. Strings without escapes are made in one copy.
 public struct JSONReader {
+  /// How deep arrays and objects may be nested; one more throws.
   public static let maximumDepth = 64
 
   private let bytes: UnsafeRawBufferPointer
@@ -17,7 +18,20 @@ public struct JSONReader {
   }
 
   /// What the next value is, judged by its first byte.
-  public enum Kind: Sendable { case object, array, string, number, bool, null }
+  public enum Kind: Sendable {
+    /// `{` is next: read it with `object(_:)`.
+    case object
+    /// `[` is next: read it with `array(_:)`.
+    case array
+    /// A quotation mark is next: read it with `string()`.
+    case string
+    /// A minus or a digit is next: read it with `number()`, `int()` or `double()`.
+    case number
+    /// `t` or `f` is next: read it with `bool()`.
+    case bool
+    /// `n` is next: read it with `nextIsNull()`.
+    case null
+  }
 
   /// Runs `body` with a reader at the start of `source`, then checks that nothing but white space follows.
   public static func read<Result>(
@@ -35,6 +49,8 @@ public struct JSONReader {
   /// The byte offset of the next unread byte.
   public var offset: Int { position }
 
+  /// Moves to the next value and says what it is, without reading it. Throws where the text ends or no value can
+  /// start.
   public mutating func peek() throws(JSONError) -> Kind {
     skipSpace()
     guard position < bytes.count else { throw error("the text ends where a value should be") }
@@ -69,6 +85,7 @@ public struct JSONReader {
     repeat { try element(&self) } while try more(UInt8(ascii: "]"))
   }
 
+  /// Reads `true` or `false`; throws for anything else.
   public mutating func bool() throws(JSONError) -> Bool {
     skipSpace()
     if literal("true") { return true }
@@ -83,6 +100,8 @@ public struct JSONReader {
     return true
   }
 
+  /// Reads a whole number: one without a fraction, or whose fraction is nothing (`2.0`, `1e3`), within 64 bits.
+  /// Throws for any other, rather than round.
   public mutating func int() throws(JSONError) -> Int64 {
     switch try number() {
     case .int(let value): return value
@@ -92,6 +111,7 @@ public struct JSONReader {
     }
   }
 
+  /// Reads a number as the nearest `Double`. Throws when it is out of a `Double`'s range.
   public mutating func double() throws(JSONError) -> Double {
     switch try number() {
     case .int(let value): return Double(value)
@@ -100,7 +120,12 @@ public struct JSONReader {
   }
 
   /// A number as it was written.
-  public enum Number: Sendable, Equatable { case int(Int64), double(Double) }
+  public enum Number: Sendable, Equatable {
+    /// Written without fraction and exponent, and within 64 bits.
+    case int(Int64)
+    /// Any other number: the nearest `Double`, never infinite.
+    case double(Double)
+  }
 
   /// Reads a number. A number without fraction or exponent that fits 64 bits is `.int`, any other `.double`.
   public mutating func number() throws(JSONError) -> Number {
@@ -120,6 +145,8 @@ public struct JSONReader {
     return .double(value)
   }
 
+  /// Reads a string and resolves its escapes. Throws for control characters, lone surrogates and bytes that are not
+  /// UTF-8.
   public mutating func string() throws(JSONError) -> String {
     skipSpace()
     guard take(UInt8(ascii: "\"")) else { throw error("a string expected") }

@@ -2,11 +2,17 @@
 ///
 /// Rows never pass through it; they are written and read directly (see `JSONWriter`, `JSONReader`).
 public enum JSONValue: Sendable, Hashable {
+  /// The literal `null`.
   case null
+  /// The literals `true` and `false`.
   case bool(Bool)
+  /// A number written without fraction and exponent that fits 64 bits.
   case int(Int64)
+  /// Any other number. `.double(1)` is not equal to `.int(1)`, but both have the text `1`.
   case double(Double)
+  /// A string, its escapes resolved.
   case string(String)
+  /// An array; its elements may be of different kinds.
   case array([JSONValue])
   /// Members in any order; a repeated name keeps its last value (RFC 8259 section 4 leaves this open).
   case object([String: JSONValue])
@@ -78,21 +84,25 @@ public enum JSONValue: Sendable, Hashable {
     return writer.string
   }
 
+  /// The member of an object called `name`; nil when there is none, or the value is no object.
   public subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[name]
   }
 
+  /// The text of a string; nil for any other kind.
   public var stringValue: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
 
+  /// True or false; nil for any other kind.
   public var boolValue: Bool? {
     guard case .bool(let flag) = self else { return nil }
     return flag
   }
 
+  /// The number where it is whole and within 64 bits, however it was written (`2.0`); nil for any other value.
   public var intValue: Int64? {
     switch self {
     case .int(let number): number
@@ -101,6 +111,7 @@ public enum JSONValue: Sendable, Hashable {
     }
   }
 
+  /// The number, whole ones too, as the nearest `Double`; nil for any other kind.
   public var doubleValue: Double? {
     switch self {
     case .int(let number): Double(number)
@@ -109,16 +120,19 @@ public enum JSONValue: Sendable, Hashable {
     }
   }
 
+  /// The elements of an array; nil for any other kind.
   public var arrayValue: [JSONValue]? {
     guard case .array(let elements) = self else { return nil }
     return elements
   }
 
+  /// The members of an object; nil for any other kind.
   public var objectValue: [String: JSONValue]? {
     guard case .object(let members) = self else { return nil }
     return members
   }
 
+  /// Whether the value is the literal `null`; an absent member is nil instead.
   public var isNull: Bool {
     if case .null = self { true } else { false }
   }

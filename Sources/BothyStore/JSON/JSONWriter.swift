@@ -11,6 +11,7 @@ public struct JSONWriter: Sendable {
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
+  /// An empty text; `capacity` bytes of memory are taken at once, more as they are needed.
   public init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// The text so far as a string.
@@ -22,9 +23,13 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// Writes `{`; then come pairs of a `key(_:)` and a value, then `endObject()`.
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  /// Writes `}`. That it closes the object opened last is the caller's business.
   public mutating func endObject() { close(UInt8(ascii: "}")) }
+  /// Writes `[`; then come values, then `endArray()`.
   public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  /// Writes `]`. That it closes the array opened last is the caller's business.
   public mutating func endArray() { close(UInt8(ascii: "]")) }
 
   /// Writes `"name":`; the next call writes its value.
@@ -35,16 +40,21 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// Writes `null`.
   public mutating func null() { literal("null") }
+  /// Writes `true` or `false`.
   public mutating func value(_ flag: Bool) { literal(flag ? "true" : "false") }
+  /// Writes a whole number in decimal digits.
   public mutating func value(_ number: Int) { value(Int64(number)) }
 
+  /// Writes a whole number in decimal digits, also where it is beyond what a `Double` holds exactly (2^53).
   public mutating func value(_ number: Int64) {
     separate()
     appendDecimal(number)
     needsComma = true
   }
 
+  /// Writes the shortest digits that give the same `Double` again; `2.0` as `2`, NaN and infinities as `null`.
   public mutating func value(_ number: Double) {
     guard number.isFinite else { return null() }
     if number == number.rounded(.towardZero), abs(number) < 9_007_199_254_740_992 {
@@ -53,6 +63,7 @@ public struct JSONWriter: Sendable {
     literal(number.description)
   }
 
+  /// Writes a string in quotation marks, with no more escapes than RFC 8259 section 7 asks for.
   public mutating func value(_ text: String) {
     separate()
     quote(text)

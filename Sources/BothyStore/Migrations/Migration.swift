@@ -5,18 +5,26 @@
 public struct Migration: Sendable {
   /// The schema version that this step leads to.
   public var version: Int
+  /// What to do.
   public var step: Step
 
+  /// A change that can't be told from two schemas alone. What waits to be sent is changed with the rows.
   public enum Step: Sendable {
+    /// The type gets another name, and references to it follow. No record is rewritten.
     case renameType(from: String, to: String)
+    /// The field gets another name; its values stay.
     case renameField(type: String, from: String, to: String)
+    /// The type and all its records go.
     case dropType(String)
+    /// The field goes, with its value in every record.
     case dropField(type: String, field: String)
     /// Gives every record a new value of a field, from the old one; the new schema says the new kind.
     /// Runs once a row.
     case convertField(type: String, field: String, @Sendable (FieldValue) throws -> FieldValue)
   }
 
+  /// A step that runs where a file's version is lower than `version` and the app's is not. Steps run in the order of
+  /// their versions.
   public init(to version: Int, _ step: Step) {
     self.version = version
     self.step = step

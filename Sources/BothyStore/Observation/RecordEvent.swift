@@ -2,7 +2,15 @@ import Synchronization
 
 /// What became of one record in one commit.
 public struct RecordEvent: Sendable, Hashable {
-  public enum Kind: String, Sendable, Hashable, CaseIterable { case inserted, updated, removed }
+  /// What became of the record over the whole transaction. One that was made and removed in it has no event.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// It was not there before.
+    case inserted
+    /// It was there before and is there now; also when it was removed and made again.
+    case updated
+    /// It is there no longer.
+    case removed
+  }
 
   /// What brought it about.
   public enum Source: String, Sendable, Hashable, CaseIterable {
@@ -14,10 +22,14 @@ public struct RecordEvent: Sendable, Hashable {
     case sync
   }
 
+  /// Which record.
   public var record: RecordID
+  /// What became of it.
   public var kind: Kind
+  /// What brought it about; what came first, where several did in one transaction.
   public var source: Source
 
+  /// An event as `Store.events` gives it, for tests of one's own listeners.
   public init(_ record: RecordID, _ kind: Kind, by source: Source) {
     self.record = record
     self.kind = kind

@@ -5,6 +5,7 @@ extension FieldExpression {
   /// The field has no value.
   public var isNull: Predicate { .compare(field: name, .equal, .null) }
 
+  /// The field has a value.
   public var isNotNull: Predicate { .compare(field: name, .notEqual, .null) }
 
   /// The list of references, or the JSON list, holds `id`.
@@ -54,15 +55,22 @@ extension CoordinateExpression {
 }
 
 extension Field {
+  /// The field equals one of the values; nil among them finds records without one. Never true of no values.
   public func isIn(_ values: some Sequence<Value>) -> Predicate {
     .oneOf(field: name, values.map(\.fieldValue))
   }
 
+  /// The field holds `value`; compared with nil, it has none. Texts are equal when their UTF-8 bytes are.
   public static func == (field: Field, value: Value) -> Predicate { field.compared(.equal, value) }
+  /// The field holds anything but `value`, or nothing; compared with nil, it has a value.
   public static func != (field: Field, value: Value) -> Predicate { field.compared(.notEqual, value) }
+  /// The field has a value that sorts before `value`: text by its UTF-8 bytes, false before true.
   public static func < (field: Field, value: Value) -> Predicate { field.compared(.less, value) }
+  /// The field has a value that equals `value` or sorts before it.
   public static func <= (field: Field, value: Value) -> Predicate { field.compared(.lessOrEqual, value) }
+  /// The field has a value that sorts after `value`: text by its UTF-8 bytes, true after false.
   public static func > (field: Field, value: Value) -> Predicate { field.compared(.greater, value) }
+  /// The field has a value that equals `value` or sorts after it.
   public static func >= (field: Field, value: Value) -> Predicate { field.compared(.greaterOrEqual, value) }
 
   private func compared(_ comparison: Predicate.Comparison, _ value: Value) -> Predicate {
@@ -71,39 +79,50 @@ extension Field {
 }
 
 extension UntypedField {
+  /// The field equals one of the values. Never true of no values.
   public func isIn<Value: FieldConvertible>(_ values: [Value]) -> Predicate {
     .oneOf(field: name, values.map(\.fieldValue))
   }
 
+  /// The field equals one of the values; `.null` among them finds records without one. Never true of no values.
   public func isIn(_ values: [FieldValue]) -> Predicate { .oneOf(field: name, values) }
 
+  /// The field holds `value`. Texts are equal when their UTF-8 bytes are.
   public static func == (field: UntypedField, value: some FieldConvertible) -> Predicate {
     field.compared(.equal, value.fieldValue)
   }
 
+  /// The field holds anything but `value`, or nothing.
   public static func != (field: UntypedField, value: some FieldConvertible) -> Predicate {
     field.compared(.notEqual, value.fieldValue)
   }
 
+  /// The field has a value that sorts before `value`. Asked of a kind without an order (data, coordinates, JSON,
+  /// lists), the query throws `StoreError` `.invalidQuery`.
   public static func < (field: UntypedField, value: some FieldConvertible) -> Predicate {
     field.compared(.less, value.fieldValue)
   }
 
+  /// The field has a value that equals `value` or sorts before it; of the kinds that have an order.
   public static func <= (field: UntypedField, value: some FieldConvertible) -> Predicate {
     field.compared(.lessOrEqual, value.fieldValue)
   }
 
+  /// The field has a value that sorts after `value`; of the kinds that have an order.
   public static func > (field: UntypedField, value: some FieldConvertible) -> Predicate {
     field.compared(.greater, value.fieldValue)
   }
 
+  /// The field has a value that equals `value` or sorts after it; of the kinds that have an order.
   public static func >= (field: UntypedField, value: some FieldConvertible) -> Predicate {
     field.compared(.greaterOrEqual, value.fieldValue)
   }
 
+  /// The field holds `value`; `== .null` finds records without one.
   public static func == (field: UntypedField, value: FieldValue) -> Predicate {
     field.compared(.equal, value)
   }
+  /// The field holds anything but `value`, or nothing; `!= .null` finds records that have a value.
   public static func != (field: UntypedField, value: FieldValue) -> Predicate {
     field.compared(.notEqual, value)
   }
@@ -114,6 +133,7 @@ extension UntypedField {
 }
 
 extension Predicate {
+  /// Both conditions hold. Makes one flat list of several, so that long chains stay shallow.
   public static func && (left: Predicate, right: Predicate) -> Predicate {
     switch (left, right) {
     case (.all, let other), (let other, .all): other
@@ -124,6 +144,7 @@ extension Predicate {
     }
   }
 
+  /// At least one of the conditions holds. Makes one flat list of several, so that long chains stay shallow.
   public static func || (left: Predicate, right: Predicate) -> Predicate {
     switch (left, right) {
     case (.none, let other), (let other, .none): other
@@ -134,5 +155,6 @@ extension Predicate {
     }
   }
 
+  /// The condition does not hold. What compares a missing value by order is false, so its negation is true.
   public static prefix func ! (predicate: Predicate) -> Predicate { .not(predicate) }
 }

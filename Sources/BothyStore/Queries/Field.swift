@@ -2,29 +2,37 @@
 ///
 /// `@Entity` generates one for each property; a hand-written entity may declare them or use `UntypedFields`.
 public struct Field<Value: FieldConvertible>: FieldExpression {
+  /// The name in the schema.
   public let name: String
 
+  /// Nothing is checked here; a query by a name that the schema lacks throws `StoreError` `.unknownField`.
   public init(_ name: String) { self.name = name }
 }
 
 /// The fields of an entity that declares none: any name is taken, and checked when the query runs.
 @dynamicMemberLookup
 public struct UntypedFields: Sendable {
+  /// The fields of any type; there is nothing to set.
   public init() {}
 
+  /// The field called `name`, or the pseudo-field `id`, `container` or `version`: `$0.title`.
   public subscript(dynamicMember name: String) -> UntypedField { UntypedField(name) }
 }
 
 /// The name of a field whose Swift type is not known. Names and values are checked when the query runs, which
 /// throws `StoreError` `.unknownField` or `.invalidQuery`.
 public struct UntypedField: FieldExpression, TextExpression, CoordinateExpression {
+  /// The name in the schema, or `id`, `container`, `version`.
   public let name: String
 
+  /// For a name that is known when the app runs: `UntypedField(name) == "x"`.
   public init(_ name: String) { self.name = name }
 }
 
 /// Something that stands for a field in a condition.
 public protocol FieldExpression: Sendable {
+  /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, which a field of the same name
+  /// hides.
   var name: String { get }
 }
 

@@ -6,12 +6,17 @@
 /// Text is compared by its UTF-8 bytes; `contains` and `beginsWith` ignore the case of ASCII letters only when
 /// asked.
 public indirect enum Predicate: Sendable, Hashable {
+  /// True of every record: a query with no condition.
   case all
+  /// True of no record.
   case none
+  /// The field compared with one value. An order (`.less` and the like) may be asked of kinds that have one.
   case compare(field: String, Comparison, FieldValue)
   /// The field equals one of the values.
   case oneOf(field: String, [FieldValue])
+  /// The field's text has the other in it. Reads every row that the rest of the condition leaves.
   case contains(field: String, String, ignoringCase: Bool)
+  /// The field's text starts with the other. Uses the field's index unless case is ignored.
   case beginsWith(field: String, String, ignoringCase: Bool)
   /// The list of references, or list in JSON, holds the id.
   case includes(field: String, String)
@@ -21,16 +26,26 @@ public indirect enum Predicate: Sendable, Hashable {
   case inside(field: String, GeoBox)
   /// The type's full-text index matches: every word, the last one as a prefix.
   case matches(String)
+  /// All of the parts hold; true when there are none.
   case and([Predicate])
+  /// At least one of the parts holds; false when there are none.
   case or([Predicate])
+  /// The part does not hold.
   case not(Predicate)
 
+  /// How two values are compared; the raw value is the sign, in SQL and in conditions as text.
   public enum Comparison: String, Sendable, Hashable, CaseIterable {
+    /// The same value, or null on both sides.
     case equal = "="
+    /// Another value, or null on one side only.
     case notEqual = "!="
+    /// Before the value: numbers and dates by size, text by its UTF-8 bytes, false before true.
     case less = "<"
+    /// Before the value, or equal.
     case lessOrEqual = "<="
+    /// After the value.
     case greater = ">"
+    /// After the value, or equal.
     case greaterOrEqual = ">="
   }
 }
@@ -40,12 +55,15 @@ public indirect enum Predicate: Sendable, Hashable {
 /// Null sorts before every value, and a record without a coordinate after all that have one: it is infinitely far
 /// away. Ties are broken by id, so every order is total.
 public struct Ordering: Sendable, Hashable {
+  /// The name in the schema, or `id`, `container`, `version`.
   public var field: String
   /// Smallest, or nearest, first.
   public var ascending: Bool
   /// Where distances are measured from; nil to sort by the field's value.
   public var origin: Coordinate?
 
+  /// By the field's value. A query that sorts by data, coordinates, JSON or lists throws `StoreError`
+  /// `.invalidQuery`.
   public init(_ field: String, ascending: Bool = true) {
     self.field = field
     self.ascending = ascending

@@ -3,14 +3,18 @@
 ///
 /// `Query<E>` is the same for an entity type.
 public struct RecordQuery: Sendable, Hashable {
+  /// The name of the type in the schema.
   public var type: String
+  /// Which records; `.all` without a condition.
   public var filter: Predicate
   /// Empty means by id.
   public var order: [Ordering]
   /// Whether the records may come in any order, where `order` is empty: the cheapest for reading all of a type.
   /// A hint to the local store; it is not sent.
   public var isUnordered = false
+  /// How many records at most; nil means all. A negative one throws `StoreError` `.invalidQuery`.
   public var limit: Int?
+  /// How many records to leave out from the front, 0 or more. They are read all the same: for long lists take pages.
   public var offset: Int
   /// Only records of this container, or nil for every container.
   public var container: String?
@@ -20,6 +24,7 @@ public struct RecordQuery: Sendable, Hashable {
   /// nothing to a read that does not ask the server.
   public var include: [String]
 
+  /// All records of a type by id, unless told otherwise. Nothing is checked before the query runs.
   public init(
     _ type: String, where filter: Predicate = .all, order: [Ordering] = [], limit: Int? = nil,
     offset: Int = 0, container: String? = nil, includesChildren: Bool = false,

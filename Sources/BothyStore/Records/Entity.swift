@@ -29,13 +29,18 @@
 public protocol Entity: Sendable, Identifiable where ID == String {
   /// What `$0` is in `Query.where { $0.done == false }`.
   associatedtype Fields: Sendable = UntypedFields
+  /// The fields for conditions, handed to the closure of `Query.where`.
   static var fields: Fields { get }
   /// The type's name in the schema, on the wire and on the server. Default: the Swift type's name.
   static var typeName: String { get }
   /// The declaration of the type; its name is `typeName`.
   static var schema: TypeSchema { get }
+  /// The id, unique within the type. Any text will do; `UUIDv7.make()` makes one. It never changes.
   var id: String { get }
+  /// Hands out the fields, one call each, in the order of `schema.fields`. Runs once for each write of the value.
   func encode(to fields: inout FieldEncoder)
+  /// Reads the fields in the order of `schema.fields`. Runs once for each row that is read; throws `StoreError`
+  /// `.invalidValue` where a value can't be the property's.
   init(id: String, from fields: inout FieldDecoder) throws(StoreError)
 }
 
@@ -44,6 +49,7 @@ extension Entity {
 }
 
 extension Entity where Fields == UntypedFields {
+  /// Any name, checked when the query runs.
   public static var fields: UntypedFields { UntypedFields() }
 }
 

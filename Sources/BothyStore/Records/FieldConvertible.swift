@@ -2,13 +2,19 @@ public import Foundation
 
 /// A Swift type that can be a field of an entity.
 public protocol FieldConvertible: Sendable {
+  /// What a field of the type holds, and with it the columns and the JSON. Read when the schema is declared.
   static var fieldKind: FieldKind { get }
+  /// Whether the field may be null: of optionals alone.
   static var isOptionalField: Bool { get }
+  /// Writes the value as the next field of the record: one column, or two of a coordinate.
   func encodeField(to fields: inout FieldEncoder)
+  /// Reads the value from the next field. Throws `StoreError` `.invalidValue` when it is null or can't be this
+  /// type's.
   init(fromField fields: inout FieldDecoder) throws(StoreError)
 }
 
 extension FieldConvertible {
+  /// False; only `Optional` says otherwise.
   public static var isOptionalField: Bool { false }
 
   /// The value without its Swift type.
@@ -133,8 +139,11 @@ extension Array: FieldConvertible where Element: AnyReference {
 
 /// What `Reference` looks like to a list of references.
 public protocol AnyReference: Sendable {
+  /// The name of the type that is referred to.
   static var targetName: String { get }
+  /// The id of the record that is referred to; it may be absent from this device.
   var id: String { get }
+  /// A reference to the record `id`, which nothing checks: references may lead to what is not here (yet).
   init(id: String)
 }
 
@@ -144,8 +153,12 @@ extension Reference: AnyReference {
 
 /// Enums with a raw value become fields by declaring the conformance: `enum Priority: Int, FieldConvertible`.
 extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConvertible {
+  /// The kind of the raw value: an enum of `String` is a text.
   public static var fieldKind: FieldKind { RawValue.fieldKind }
+  /// Writes the raw value.
   public func encodeField(to fields: inout FieldEncoder) { rawValue.encodeField(to: &fields) }
+  /// Reads the raw value. Throws `StoreError` `.invalidValue` when no case has it; one of a later version of the app,
+  /// say.
   public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     let raw = try RawValue(fromField: &fields)
     guard let value = Self(rawValue: raw) else {

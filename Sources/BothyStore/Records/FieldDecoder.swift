@@ -39,6 +39,7 @@ public struct FieldDecoder {
   /// Moves past a field of `columns` columns (two for a coordinate).
   public mutating func skip(columns: Int32 = 1) { column += statement == nil ? 1 : columns }
 
+  /// Reads a field of the kind `bool`. Throws `StoreError` `.invalidValue` when it is null; ask `nextIsNull` first.
   public mutating func bool() throws(StoreError) -> Bool {
     guard let statement else {
       guard case .bool(let flag) = next() else { throw mismatch(.bool) }
@@ -50,6 +51,7 @@ public struct FieldDecoder {
     return number != 0
   }
 
+  /// Reads a field of the kind `int`. Throws `StoreError` `.invalidValue` when it is null.
   public mutating func int() throws(StoreError) -> Int64 {
     guard let statement else {
       guard case .int(let number) = next() else { throw mismatch(.int) }
@@ -61,6 +63,7 @@ public struct FieldDecoder {
     return number
   }
 
+  /// Reads a field of the kind `double`; a whole number is taken, too. Throws `.invalidValue` when it is null.
   public mutating func double() throws(StoreError) -> Double {
     guard let statement else {
       switch next() {
@@ -75,6 +78,7 @@ public struct FieldDecoder {
     return number
   }
 
+  /// Reads a field of the kinds `text`, `uuid` and `reference`. Throws `StoreError` `.invalidValue` when it is null.
   public mutating func text() throws(StoreError) -> String {
     guard let statement else {
       guard case .text(let text) = next() else { throw mismatch(.text) }
@@ -85,6 +89,7 @@ public struct FieldDecoder {
     return text
   }
 
+  /// Reads a field of the kind `date`, in milliseconds. Throws `StoreError` `.invalidValue` when it is null.
   public mutating func time() throws(StoreError) -> Timestamp {
     guard let statement else {
       guard case .date(let milliseconds) = next() else { throw mismatch(.date) }
@@ -96,6 +101,7 @@ public struct FieldDecoder {
     return Timestamp(milliseconds: milliseconds)
   }
 
+  /// Reads a field of the kind `data`, with one copy. Throws `StoreError` `.invalidValue` when it is null.
   public mutating func data() throws(StoreError) -> Data {
     guard let statement else {
       guard case .data(let data) = next() else { throw mismatch(.data) }
@@ -106,6 +112,7 @@ public struct FieldDecoder {
     return statement.data(at: column)
   }
 
+  /// Reads a field of the kind `coordinate`: two columns. Throws `StoreError` `.invalidValue` when it is null.
   public mutating func coordinate() throws(StoreError) -> Coordinate {
     guard let statement else {
       guard case .coordinate(let coordinate) = next() else { throw mismatch(.coordinate) }
@@ -118,12 +125,15 @@ public struct FieldDecoder {
       longitude: sqlite3_column_double(statement, column + 1))
   }
 
+  /// Reads the text of a field of the kinds `json` and `blob`. Throws `StoreError` `.invalidValue` when it is null.
   public mutating func json() throws(StoreError) -> String {
     guard statement == nil else { return try text() }
     guard case .json(let text) = next() else { throw mismatch(.json) }
     return text
   }
 
+  /// Reads the ids of a field of the kind `references`. Throws `StoreError` `.invalidValue` when it is null,
+  /// `.corrupt` when the column holds anything but a JSON array of strings.
   public mutating func list() throws(StoreError) -> [String] {
     guard statement == nil else { return try decodedList(text()) }
     guard case .list(let ids) = next() else { throw mismatch(.json) }

@@ -32,6 +32,8 @@ public struct FieldEncoder {
   /// The number of the parameter that the next value goes to.
   var nextParameter: Int32 { parameter }
 
+  /// Writes a value of any kind as it is; `.null` fills one column, so a missing coordinate takes
+  /// `encodeNullCoordinate`.
   public mutating func encode(_ value: FieldValue) {
     switch value {
     case .null: encodeNull()
@@ -59,6 +61,7 @@ public struct FieldEncoder {
     check(sqlite3_bind_null(statement, parameter))
   }
 
+  /// Writes 0 or 1: a field of the kind `bool`.
   public mutating func encode(_ flag: Bool) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, flag ? 1 : 0))
@@ -67,6 +70,7 @@ public struct FieldEncoder {
     }
   }
 
+  /// Writes a field of the kind `int`.
   public mutating func encode(_ number: Int64) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, number))
@@ -75,6 +79,7 @@ public struct FieldEncoder {
     }
   }
 
+  /// Writes a field of the kind `double`. SQLite has no NaN and keeps null in its place.
   public mutating func encode(_ number: Double) {
     if let statement {
       check(sqlite3_bind_double(statement, parameter, number))
@@ -83,10 +88,12 @@ public struct FieldEncoder {
     }
   }
 
+  /// Writes a field of the kinds `text`, `uuid` or `reference`, with one copy.
   public mutating func encode(_ text: String) {
     if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.text(text)) }
   }
 
+  /// Writes whole milliseconds: a field of the kind `date`.
   public mutating func encode(_ time: Timestamp) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, time.milliseconds))
@@ -95,10 +102,13 @@ public struct FieldEncoder {
     }
   }
 
+  /// Writes a field of the kind `data`, with one copy.
   public mutating func encode(_ data: Data) {
     if let statement { check(statement.bind(data, at: parameter)) } else { values.append(.data(data)) }
   }
 
+  /// Writes both columns of a field of the kind `coordinate`. A place that is not on earth makes the write that
+  /// follows throw `StoreError` `.invalidValue`.
   public mutating func encode(_ coordinate: Coordinate) {
     guard let statement else { return values.append(.coordinate(coordinate)) }
     if !coordinate.isOnEarth { refused = coordinate }
@@ -106,10 +116,12 @@ public struct FieldEncoder {
     check(sqlite3_bind_double(statement, parameter, coordinate.longitude))
   }
 
+  /// Writes a field of the kinds `json` or `blob`: text that is one canonical JSON value already; nothing checks it.
   public mutating func encode(json text: String) {
     if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.json(text)) }
   }
 
+  /// Writes a field of the kind `references`, kept as a JSON array of the ids.
   public mutating func encode(list ids: [String]) {
     guard let statement else { return values.append(.list(ids)) }
     var writer = JSONWriter()

@@ -7,6 +7,7 @@ import Foundation
 public protocol JSONField: FieldConvertible, Codable {}
 
 extension JSONField {
+  /// Always `json`: one column with text.
   public static var fieldKind: FieldKind { .json }
 
   public func encodeField(to fields: inout FieldEncoder) {

@@ -1,5 +1,6 @@
 /// One row of any type, with its fields by name: what tools and the wire use in place of a Swift struct.
 public struct Record: Sendable, Hashable, Identifiable {
+  /// The name of its type in the schema.
   public var type: String
   public var id: String
   /// Fields that are set; an absent name is null.
@@ -12,6 +13,8 @@ public struct Record: Sendable, Hashable, Identifiable {
   /// edits and are sent back untouched.
   public var unknownFields: String?
 
+  /// A record for `insert` and the like, which check its fields. It lives in the container called as its type, when
+  /// no other is given.
   public init(
     _ type: String, id: String = UUIDv7.make(), _ fields: [String: FieldValue] = [:],
     container: String? = nil, version: String? = nil, unknownFields: String? = nil
@@ -24,8 +27,10 @@ public struct Record: Sendable, Hashable, Identifiable {
     self.unknownFields = unknownFields
   }
 
+  /// The type and the id, which together name the record.
   public var recordID: RecordID { RecordID(type: type, id: id) }
 
+  /// The value of a field; `.null` when it is not set. Setting `.null` takes it out of `fields`.
   public subscript(_ field: String) -> FieldValue {
     get { fields[field] ?? .null }
     set { fields[field] = newValue == .null ? nil : newValue }

@@ -1,15 +1,24 @@
 /// What a field holds, and with it how it is stored in SQLite and written as JSON.
 public enum FieldKind: Sendable, Hashable {
+  /// `Bool`: 0 or 1 in SQLite, `true` or `false` as JSON.
   case bool
+  /// `Int` and `Int64`: a whole number of 64 bits.
   case int
+  /// `Double`: a number; NaN is stored as 0.
   case double
+  /// `String`: text, compared by its UTF-8 bytes.
   case text
+  /// `Date`: whole milliseconds since 1970, as JSON the same number.
   case date
+  /// `UUID`: lower-case text.
   case uuid
+  /// `Data`: bytes in the row, base64 as JSON. Large ones are better blobs.
   case data
+  /// `Coordinate`: two columns, `{"lat":…,"lon":…}` as JSON.
   case coordinate
   /// Any `Codable` value, as canonical JSON text.
   case json
+  /// `Blob`: the description of a file, as JSON text; its bytes live elsewhere.
   case blob
   /// One record of the type `to`.
   case reference(to: String, onDelete: DeleteRule)

@@ -1,12 +1,17 @@
 /// One declared field of a type.
 public struct FieldSchema: Sendable, Hashable {
+  /// A letter, then letters, digits or `_`, at most 64 bytes; not `id`, and not beginning with `bothy`.
   public var name: String
+  /// What the field holds.
   public var kind: FieldKind
+  /// Whether it may be null. A required field needs a value at insert, or a default.
   public var isOptional: Bool
   /// The value a record gets when none is given: at insert, and for old rows when the field is added.
   public var defaultValue: FieldValue?
   /// Whether there is an index: of a coordinate an R-tree, of anything else a B-tree.
   public var isIndexed: Bool
+  /// Whether no two records may have the same value; nulls don't count. For a synced type only the app's own writes
+  /// are checked, one look-up each, so that a pull never fails on what another device did.
   public var isUnique: Bool
   /// Part of the type's full-text index (kind `text` only).
   public var isFullText: Bool
@@ -16,6 +21,8 @@ public struct FieldSchema: Sendable, Hashable {
   /// How concurrent edits of this field are merged under `MergePolicy.fieldMerge`.
   public var merge: FieldMergeRule
 
+  /// A required field without an index, unless told otherwise; `Schema.validate` checks it. For Swift types
+  /// `FieldSchema.field` is shorter.
   public init(
     _ name: String, _ kind: FieldKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
     indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,

@@ -2,8 +2,10 @@
 public struct Schema: Sendable, Hashable {
   /// Rises when the app changes its types; a file of a higher version is refused.
   public var version: Int
+  /// The types in the order of declaration.
   public var types: [TypeSchema]
 
+  /// A schema of types declared by hand; opening a store validates it.
   public init(version: Int = 1, types: [TypeSchema]) {
     self.version = version
     self.types = types
@@ -14,6 +16,7 @@ public struct Schema: Sendable, Hashable {
     self.init(version: version, types: entities.map { $0.schema })
   }
 
+  /// The type called `name`, nil when there is none; linear in the number of types.
   public subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
 
   /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options.

@@ -7,6 +7,7 @@ public struct Blob: Sendable, Hashable, Codable {
   /// The media type (RFC 2046), if known.
   public var contentType: String?
 
+  /// Describes bytes that are elsewhere. Nothing is read, and the digest is not checked.
   public init(sha256: String, size: Int, contentType: String? = nil) {
     self.sha256 = sha256
     self.size = size

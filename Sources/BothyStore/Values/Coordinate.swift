@@ -5,6 +5,7 @@ public struct Coordinate: Sendable, Hashable {
   /// East positive, -180 to 180.
   public var longitude: Double
 
+  /// Takes any numbers; what is not on earth is refused when it is written, with `StoreError` `.invalidValue`.
   public init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude
@@ -24,6 +25,7 @@ public struct Coordinate: Sendable, Hashable {
     self.init(latitude: latitude, longitude: longitude)
   }
 
+  /// Writes `{"lat":…,"lon":…}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("lat")

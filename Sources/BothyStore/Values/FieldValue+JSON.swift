@@ -89,9 +89,12 @@ extension FieldValue {
 
 /// A value that does not fit the kind of the field it is meant for.
 public struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind that the field has.
   public var expected: FieldKind
+  /// What was there instead: the text itself, or the kind of JSON.
   public var found: String
 
+  /// `found` ends the sentence "Expected a whole number, found".
   public init(expected: FieldKind, found: String) {
     self.expected = expected
     self.found = found

@@ -6,20 +6,28 @@ public import struct Foundation.Data
 /// UUIDs, references and the raw text of enums are `.text`; lists of references are `.list`; `Codable` and
 /// `Blob` values are `.json`, holding canonical JSON text.
 public enum FieldValue: Sendable, Hashable {
+  /// No value.
   case null
+  /// True or false.
   case bool(Bool)
+  /// A whole number.
   case int(Int64)
+  /// A number. A field of this kind takes `.int`, too.
   case double(Double)
+  /// Text: of strings, UUIDs, references and enums.
   case text(String)
   /// Milliseconds since 1970-01-01T00:00:00Z, negative before.
   case date(Int64)
+  /// Bytes in the row.
   case data(Data)
+  /// A place on earth.
   case coordinate(Coordinate)
   /// Canonical JSON text (see `JSONValue.canonicalText`).
   case json(String)
   /// Ids of records, in order.
   case list([String])
 
+  /// Whether there is no value.
   public var isNull: Bool {
     if case .null = self { true } else { false }
   }

@@ -2,11 +2,17 @@
 ///
 /// It goes east from `west` to `east`, so one whose west is greater than its east lies across the antimeridian.
 public struct GeoBox: Sendable, Hashable {
+  /// The longitude of the western edge, -180 to 180.
   public var west: Double
+  /// The latitude of the southern edge, -90 to 90.
   public var south: Double
+  /// The longitude of the eastern edge, -180 to 180; smaller than `west` across the antimeridian.
   public var east: Double
+  /// The latitude of the northern edge, -90 to 90.
   public var north: Double
 
+  /// The order is that of RFC 7946 section 5. Nothing is checked here; a query by a box that is not on earth throws
+  /// `StoreError` `.invalidQuery`.
   public init(west: Double, south: Double, east: Double, north: Double) {
     self.west = west
     self.south = south

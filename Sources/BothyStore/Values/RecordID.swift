@@ -1,8 +1,11 @@
 /// Which record: the name of its type and its id within the type. Ids are any text, compared byte by byte.
 public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// The name of the type in the schema.
   public var type: String
+  /// The id within the type.
   public var id: String
 
+  /// Names a record, which need not exist.
   public init(type: String, id: String) {
     self.type = type
     self.id = id

@@ -5,8 +5,10 @@ public import struct Foundation.Date
 /// Calendar conversions follow the proleptic Gregorian calendar by the day-count algorithm of
 /// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"; text follows RFC 3339.
 public struct Timestamp: Sendable, Hashable, Comparable {
+  /// Whole milliseconds since 1970-01-01T00:00:00Z, negative before.
   public var milliseconds: Int64
 
+  /// A time as it is stored and sent.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   /// The nearest millisecond. Dates beyond the range of 64 bits are clamped.
@@ -15,6 +17,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     milliseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
   }
 
+  /// The same time for Foundation, which counts in seconds.
   public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }

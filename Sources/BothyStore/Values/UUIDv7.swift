@@ -6,6 +6,7 @@ import Foundation
 /// index: measured, inserts cost 0.6 of those with random ids. Ids are unique by their 74 random bits, not by
 /// the clock; a clock set back costs order, never uniqueness.
 public enum UUIDv7 {
+  /// A new id: the time of now and the system's random numbers.
   public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     return make(at: Timestamp(Date()), using: &generator)

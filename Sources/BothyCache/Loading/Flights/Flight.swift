@@ -50,10 +50,12 @@ package final class Flight: Sendable {
 
 /// How far a load is.
 public struct LoadProgress: Sendable, Hashable {
+  /// How many bytes of the body have come, those of an earlier, broken attempt included.
   public var received: Int64
   /// How many bytes there will be; nil when the server did not say.
   public var expected: Int64?
 
+  /// For loaders of one's own, which tell of progress.
   public init(received: Int64, expected: Int64? = nil) {
     self.received = received
     self.expected = expected

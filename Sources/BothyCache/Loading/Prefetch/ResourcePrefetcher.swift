@@ -42,11 +42,13 @@ public final class ResourcePrefetcher: Sendable {
 
   /// Begins nothing new until resumed.
   public func pause() { prefetcher.pause() }
+  /// Begins again with what is still wished for, the newest wishes first.
   public func resume() { prefetcher.resume() }
 
   /// Tells of the network where the cache's loader knows nothing of it; holds until that says something. Wishes wait for
   /// a better one.
   public func setNetwork(_ conditions: NetworkConditions) { prefetcher.setNetwork(conditions) }
+  /// Takes another policy from now on; what is being loaded goes on.
   public func setPolicy(_ policy: PrefetchPolicy) { prefetcher.setPolicy(policy) }
 
   /// Why nothing is begun at present; nil when nothing stands in the way.
