@@ -11,6 +11,7 @@ public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
   public let providerName = "user defaults"
   private let defaults: UserDefaults
 
+  /// Reads the app's own user defaults, or those of a suite.
   public init(_ defaults: UserDefaults = .standard) { self.defaults = defaults }
 
   public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {

@@ -46,11 +46,14 @@ public struct GeoError: Error, Sendable {
     public static let interrupted = Code("interrupted")
   }
 
+  /// What kind of failure it is.
   public var code: Code
   /// One or two sentences: what happened, and what to do.
   public var message: String
+  /// The error that caused it, as the system or SQLite gave it; nil when the map itself refused.
   public var underlying: (any Error)?
 
+  /// For sources of archives of one's own, in the terms of the map.
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message

@@ -11,10 +11,12 @@ public protocol ByteRangeSource: Sendable {
 
 /// A part of a file, and what tells its version from others.
 public struct ByteRange: Sendable, Hashable {
+  /// The bytes; fewer than were asked for where the file ends before, none beyond its end.
   public var data: Data
   /// Nil where nothing is known.
   public var validator: String?
 
+  /// For sources of one's own. With a nil validator nobody notices when the file is replaced.
   public init(data: Data, validator: String?) {
     self.data = data
     self.validator = validator
@@ -59,6 +61,8 @@ public struct HTTPRangeSource: ByteRangeSource {
   private let url: String
   private let loader: any ResourceLoader
 
+  /// Describes the file; nothing is asked yet. The server must answer range requests, or each read throws `GeoError`
+  /// `.unavailable`.
   public init(url: String, loader: any ResourceLoader) {
     self.url = url
     self.loader = loader

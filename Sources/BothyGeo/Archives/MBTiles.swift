@@ -24,6 +24,7 @@ public final class MBTiles: TileArchive {
     } catch { throw Self.failure(error, path) }
   }
 
+  /// Closes the file; reads that follow throw.
   public func close() throws(GeoError) {
     do { try queue.close() } catch { throw Self.failure(error, path) }
   }

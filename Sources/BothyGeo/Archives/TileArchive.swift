@@ -16,19 +16,44 @@ public protocol TileArchive: Sendable {
 /// What an archive says of itself.
 public struct TileArchiveInfo: Sendable, Hashable {
   /// The kind of file; `keyed` is that of older map apps, see `KeyedTiles`.
-  public enum Container: String, Sendable, Hashable { case mbtiles, pmtiles, keyed }
+  public enum Container: String, Sendable, Hashable {
+    /// A SQLite file (MBTiles 1.3).
+    case mbtiles
+    /// A file with a directory of its own, made for range requests (PMTiles version 3).
+    case pmtiles
+    /// A SQLite file of older map apps, tiles by numeric keys.
+    case keyed
+  }
 
   /// How the bytes of a tile are packed.
-  public enum Compression: String, Sendable, Hashable { case unknown, none, gzip, brotli, zstd }
+  public enum Compression: String, Sendable, Hashable {
+    /// The archive does not say.
+    case unknown
+    /// Tiles are as they are used.
+    case none
+    /// gzip (RFC 1952); `content(of:)` unpacks it.
+    case gzip
+    /// Brotli (RFC 7932); handed out as it is.
+    case brotli
+    /// Zstandard (RFC 8878); handed out as it is.
+    case zstd
+  }
 
+  /// The kind of file.
   public var container: Container
+  /// What its maker calls it; nil where it does not say.
   public var name: String?
+  /// Whom to thank, as it is written in the archive, which may be HTML; nil where it does not say.
   public var attribution: String?
   /// What a tile is: `png`, `jpg`, `webp`, `avif`, `pbf` for vector tiles, or whatever the archive says.
   public var tileFormat: String?
+  /// How the tiles are packed; for MBTiles told by the format.
   public var tileCompression: Compression
+  /// The lowest and the highest zoom of its tiles; nil where there are none.
   public var zooms: ZoomRange?
+  /// Where its tiles are; the whole map where it does not say.
   public var bounds: GeoBox
+  /// How many tiles can be asked for, also where several have one content; nil where that is not known.
   public var tileCount: Int?
   /// How many different contents the tiles have, where the archive tells.
   public var contentCount: Int?
@@ -38,6 +63,7 @@ public struct TileArchiveInfo: Sendable, Hashable {
   /// Where an archive says nothing, it is of the whole map.
   public static let wholeMap = GeoBox(west: -180, south: -85, east: 180, north: 85)
 
+  /// For archives of one's own kind; nothing is known but the container, unless told otherwise.
   public init(
     container: Container, name: String? = nil, attribution: String? = nil, tileFormat: String? = nil,
     tileCompression: Compression = .unknown, zooms: ZoomRange? = nil, bounds: GeoBox = wholeMap,

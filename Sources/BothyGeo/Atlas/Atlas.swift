@@ -10,6 +10,7 @@ internal import Foundation
 /// Each tile is asked for once at a time, whoever needs it; runs for different positions go on side by side. Without a
 /// network everything that was ever fetched stays to be asked for.
 public actor Atlas {
+  /// Where the features of the tiles are kept and asked for.
   public nonisolated let places: Places
   /// What a person did with places; nil where nobody can.
   public nonisolated let saved: UserPlaces?
@@ -39,6 +40,7 @@ public actor Atlas {
   private var hasNetwork = true
   private var hold = ConnectivityHold()
   private var holding: Task<Void, Never>?
+  /// What the atlas is doing; `states` tells of each change.
   public private(set) var state = AtlasState.waitingForLocation
 
   /// - Parameters:

@@ -4,6 +4,7 @@ public import BothyStore
 public struct AtlasSettings: Sendable, Hashable {
   /// Metres around the position whose tiles are kept at hand.
   public var radius: Double = 500
+  /// The zoom of the tiles that hold the places.
   public var zoom = 16
   /// Milliseconds after which a tile is asked for again.
   public var lifetime = PlaceTile.defaultLifetime
@@ -12,6 +13,7 @@ public struct AtlasSettings: Sendable, Hashable {
   /// How long what has come waits to be told of with the rest.
   static let longWait: Duration = .seconds(2)
 
+  /// 500 metres around, tiles of zoom 16, a week old at most, 400 of them.
   public init() {}
 }
 
@@ -68,21 +70,27 @@ public enum TileOutcome: Sendable {
   case unchanged
   /// The server has no such tile.
   case absent
+  /// It could not be had, and why; what is held stays.
   case failed(any Error)
 }
 
 /// What came of the tiles that were asked for; a tile may be in `fromStale` and in `failed`.
 public struct TileSetReport: Sendable {
+  /// Came with bytes that are new or others than before.
   public internal(set) var loaded: Set<Tile> = []
+  /// Confirmed by the server, or come with the same bytes again.
   public internal(set) var unchanged: Set<Tile> = []
   /// Known by the server not to be there.
   public internal(set) var absent: Set<Tile> = []
   /// Shown from an old version, as nothing newer came.
   public internal(set) var fromStale: Set<Tile> = []
+  /// Not to be had, and why. An old version, where there is one, stays.
   public internal(set) var failed: [Tile: any Error] = [:]
 
+  /// Nothing asked for yet.
   public init() {}
 
+  /// How many tiles were asked for.
   public var count: Int { loaded.count + unchanged.count + absent.count + failed.count }
 
   /// Notes what became of a tile. `isHeld`: whether an old version is there.
@@ -100,7 +108,9 @@ public struct TileSetReport: Sendable {
 
 /// What an atlas is doing.
 public enum AtlasState: Sendable, Hashable {
+  /// No position was taken yet.
   case waitingForLocation
+  /// The tile of the position is not held, and is being fetched.
   case loading
   /// The tile of the position is there, if need be an old one.
   case ready

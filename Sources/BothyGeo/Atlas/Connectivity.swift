@@ -1,5 +1,6 @@
 /// Whether an app counts as offline.
 public enum ConnectivityState: Sendable, Hashable {
+  /// With a network, and with the tile of the position.
   case online
   /// Back, but not yet for long enough to rely on.
   case enteringOnline

@@ -4,13 +4,16 @@ public import BothyStore
 public struct PlaceSnapshot: Sendable {
   /// Counts up: equal numbers of one atlas mean the same snapshot.
   public let revision: Int
+  /// The tiles around the position that were held.
   public let tiles: Set<Tile>
   /// Markers, the destination, the places of the tiles without entrances of buildings, then saved locations; each place
   /// of the map once, the first that stands for it.
   public let places: [PlaceEntry]
   /// Each in order of identity. An id may be among the places and among the roads: these are two things.
   public let roads: [MapFeature]
+  /// Ways for those who walk or ride, in order of identity.
   public let paths: [MapFeature]
+  /// Where roads meet, in order of identity.
   public let intersections: [MapFeature]
   /// Where the entrances of buildings are, by the id of the building.
   private let entrances: [Int64: [Coordinate]]
@@ -63,7 +66,9 @@ public struct PlaceSnapshot: Sendable {
 
 /// One of the places around: of the map, or saved.
 public enum PlaceEntry: Sendable, Hashable {
+  /// A marker, the destination or a saved location.
   case saved(SavedPlace)
+  /// A place of the map that nobody saved.
   case feature(MapFeature)
 
   /// The place of the map; nil for what was saved at a mere position.
@@ -74,6 +79,7 @@ public enum PlaceEntry: Sendable, Hashable {
     }
   }
 
+  /// What to call it: as the person named it, or by the map. Nil where the map has but a generic name (`nameTag`).
   public var name: String? {
     switch self {
     case .saved(let place): place.name
@@ -81,6 +87,7 @@ public enum PlaceEntry: Sendable, Hashable {
     }
   }
 
+  /// Where it was saved, or the middle of the box around the feature.
   public var center: Coordinate {
     switch self {
     case .saved(let place): place.position

@@ -5,12 +5,15 @@ public import BothyStore
 public struct RefreshThrottle: Sendable {
   /// On foot: milliseconds and metres, both of which must be exceeded.
   public var interval: Int64 = 5000
+  /// On foot: the metres, of which more must lie between two positions.
   public var distance: Double = 5
   /// In a vehicle: milliseconds, and the seconds of driving that make the metres.
   public var vehicleInterval: Int64 = 20_000
+  /// In a vehicle: the seconds of driving whose way must lie between two positions.
   public var vehicleReach: Double = 5
   private var last: (position: Coordinate, time: Int64)?
 
+  /// On foot 5 s and 5 m, in a vehicle 20 s and the way of 5 s.
   public init() {}
 
   /// Whether a position at a time, in milliseconds since 1970, is to be looked at; if so it is what the next ones are

@@ -1,16 +1,20 @@
 /// How the tiles around the position differ from those before.
 public struct SpatialChange: Sendable, Hashable {
+  /// Held now, and not before.
   public var added: Set<Tile> = []
   /// There before too, with other content.
   public var updated: Set<Tile> = []
+  /// Around the position no more, or no longer held.
   public var removed: Set<Tile> = []
 
+  /// A change of nothing, unless told otherwise.
   public init(added: Set<Tile> = [], updated: Set<Tile> = [], removed: Set<Tile> = []) {
     self.added = added
     self.updated = updated
     self.removed = removed
   }
 
+  /// Whether nothing differs; an atlas never sends such a one.
   public var isEmpty: Bool { added.isEmpty && updated.isEmpty && removed.isEmpty }
 }
 

@@ -3,8 +3,22 @@ public import BothyStore
 /// What kind of place a feature is, for showing and leaving out.
 public enum PlaceCategory: String, Sendable, Hashable, CaseIterable, Codable {
   // In the order in which they count where several fit.
-  case safety, mobility, landmark, place, object, information
-  case beacon, entrance
+  /// What one has to watch out for: construction, barriers, level crossings, steps.
+  case safety
+  /// What helps to get on: stops and stations, crossings, lifts, parking, cash machines.
+  case mobility
+  /// What one finds one's way by: sights, parks, public buildings.
+  case landmark
+  /// Where one goes: shops, restaurants, offices, hotels.
+  case place
+  /// Street furniture: benches, post boxes, lamps.
+  case object
+  /// What tells or helps where one stands: guideposts, boards, defibrillators.
+  case information
+  /// A beacon (`indoormark=beacon`), whatever the table says.
+  case beacon
+  /// An entrance of a building (`entrance=…`), whatever the table says; asked for by name only.
+  case entrance
   /// None of the table's categories fits.
   case undefined
 }
@@ -13,6 +27,7 @@ public enum PlaceCategory: String, Sendable, Hashable, CaseIterable, Codable {
 ///
 /// A feature's category is computed from the tile as it came, so a new version of the table needs no download.
 public struct CategoryTable: Sendable, Hashable {
+  /// Rises with each change of the table; features derived under another one are derived anew.
   public let version: Int
   private let categories: [String: Mask]
 
@@ -37,6 +52,7 @@ public struct CategoryTable: Sendable, Hashable {
     .safety, .mobility, .landmark, .place, .object, .information,
   ]
 
+  /// A table made in code. Categories that tags decide alone (`beacon`, `entrance`, `undefined`) are left out.
   public init(version: Int, _ tags: [PlaceCategory: [String]]) {
     self.version = version
     var categories: [String: Mask] = [:]

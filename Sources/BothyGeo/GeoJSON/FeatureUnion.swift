@@ -6,6 +6,7 @@
 public struct FeatureUnion: Sendable {
   private var tiles: [Tile: (receivedAt: Int64, content: GeoJSONTile)] = [:]
 
+  /// No tile and no feature.
   public init() {}
 
   /// Takes in a tile, in place of what it held before. An older version than the one held is not taken.
@@ -14,6 +15,7 @@ public struct FeatureUnion: Sendable {
     tiles[tile] = (receivedAt, content)
   }
 
+  /// Takes a tile away, with the features that no other tile holds.
   public mutating func remove(_ tile: Tile) { tiles[tile] = nil }
 
   /// Whether the tile is there, with or without features.

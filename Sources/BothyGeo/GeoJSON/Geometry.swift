@@ -2,16 +2,30 @@ public import BothyStore
 
 /// Where a feature is and what shape it has (RFC 7946, without collections).
 public enum Geometry: Hashable, Sendable {
+  /// One position.
   case point(Coordinate)
+  /// Several positions, in no order.
   case multiPoint([Coordinate])
+  /// A line through positions.
   case lineString([Coordinate])
+  /// Several lines.
   case multiLineString([[Coordinate]])
+  /// An area, with or without holes.
   case polygon(GeoPolygon)
+  /// Several areas.
   case multiPolygon([GeoPolygon])
 
   /// What kind of extent a shape has.
-  public enum Extent: String, Sendable, Hashable, CaseIterable { case point, line, area }
+  public enum Extent: String, Sendable, Hashable, CaseIterable {
+    /// One position or several.
+    case point
+    /// One line or several.
+    case line
+    /// One area or several.
+    case area
+  }
 
+  /// Which of the three it is, however many parts it has.
   public var extent: Extent {
     switch self {
     case .point, .multiPoint: .point

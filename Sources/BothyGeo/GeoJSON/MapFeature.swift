@@ -4,16 +4,28 @@ public import BothyStore
 public struct MapFeature: Hashable, Sendable {
   /// The rooms of the map. An id may be in several of them, as a place and as a road.
   public enum Layer: String, Sendable, Hashable, CaseIterable, Codable {
-    case poi, road, path, intersection, entranceList
+    /// A place, a building, and whatever is none of the others.
+    case poi
+    /// A road for vehicles.
+    case road
+    /// A way for those who walk or ride.
+    case path
+    /// A place where roads meet.
+    case intersection
+    /// Not a thing, but which entrances a building has.
+    case entranceList
   }
 
+  /// Which room it is in.
   public let layer: Layer
   /// OpenStreetMap ids in the order of the server; nodes positive, ways negative, relations below -10^17. Of an
   /// intersection its roads, of an entrance list the building and then the entrances.
   public let ids: [Int64]
   /// The main key and value, such as `amenity` and `cafe`.
   public let type: String
+  /// The value of the main key.
   public let value: String
+  /// All properties as text: what came as no text as it was written, nulls left out.
   public let tags: Tags
   /// As the server has it; of a crossing drawn as a line the one point in its middle.
   public let geometry: Geometry
@@ -21,6 +33,7 @@ public struct MapFeature: Hashable, Sendable {
   public let name: String?
   /// A generic name to be translated, such as `walking_path`.
   public let nameTag: String?
+  /// What kind of place it is, by the table that the tile was read with.
   public let category: PlaceCategory
   /// The middle of the box around the geometry.
   public let center: Coordinate
@@ -69,7 +82,9 @@ extension MapFeature {
 
   /// A number of a road, exit, shop or route.
   public var reference: String? { tags["ref"] }
+  /// The telephone number, as it was written into the map (`phone`).
   public var phone: String? { tags["phone"] }
+  /// The street of the address (`addr:street`).
   public var streetName: String? { tags["addr:street"] }
   /// Number and street, when both are known.
   public var addressLine: String? {
@@ -77,6 +92,7 @@ extension MapFeature {
     return "\(number) \(street)"
   }
 
+  /// Whether it is a roundabout or another circle of roads (`junction`).
   public var isRoundabout: Bool { ["roundabout", "circular"].contains(tags["junction"]) }
 
   /// Of an intersection the ids of the roads that meet there, each once, in order.
@@ -104,9 +120,12 @@ extension MapFeature {
 /// The identity of a feature in its layer, whichever tile it comes from: the OpenStreetMap id; of an intersection, which
 /// has none, the sorted ids of its roads and its place.
 public struct FeatureKey: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The room that the feature is in.
   public let layer: MapFeature.Layer
+  /// The id within the room, as text.
   public let id: String
 
+  /// The key of a feature that was noted elsewhere; nothing is looked up.
   public init(_ layer: MapFeature.Layer, _ id: String) {
     self.layer = layer
     self.id = id

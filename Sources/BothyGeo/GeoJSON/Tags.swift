@@ -8,9 +8,11 @@ public struct Tags: Hashable, Sendable {
     var value: String
   }
 
-  public init() {}
+  init() {}
 
+  /// How many tags there are, each key once.
   public var count: Int { pairs.count }
+  /// Whether there is no tag.
   public var isEmpty: Bool { pairs.isEmpty }
 
   /// Looks through the keys one by one; there are few.

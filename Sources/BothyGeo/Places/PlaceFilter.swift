@@ -2,12 +2,14 @@ public import BothyStore
 
 /// Which features a question is about.
 public struct PlaceFilter: Sendable, Hashable {
+  /// The rooms of the map that features come from.
   public var layers: Set<MapFeature.Layer>
   /// Nil for all but entrances of buildings, which are asked for by name.
   public var categories: Set<PlaceCategory>?
   /// Whether features come that there is nothing to call by, such as the outline of a shed.
   public var includesUnnamed: Bool
 
+  /// Named places other than entrances, unless told otherwise.
   public init(
     layers: Set<MapFeature.Layer> = [.poi], categories: Set<PlaceCategory>? = nil,
     includesUnnamed: Bool = false
@@ -36,6 +38,7 @@ public struct PlaceFilter: Sendable, Hashable {
 
 /// A feature with its distance from the position that was asked about.
 public struct NearbyPlace: Sendable, Hashable {
+  /// The feature.
   public let feature: MapFeature
   /// The metres to the closest point of the shape or the closest entrance, whichever is nearer; 0 within an area.
   public let distance: Double

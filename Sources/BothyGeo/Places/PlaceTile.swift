@@ -2,6 +2,7 @@ public import Foundation
 
 /// A tile of places as it came: its bytes, and what is known of their age and version.
 public struct PlaceTile: Sendable, Hashable {
+  /// Which tile it is.
   public let tile: Tile
   /// When the bytes came, in milliseconds since 1970.
   public var receivedAt: Int64
@@ -9,9 +10,12 @@ public struct PlaceTile: Sendable, Hashable {
   public var validatedAt: Int64
   /// The validators that the server sent; nil where it sent none.
   public var entityTag: String?
+  /// The `Last-Modified` that the server sent; nil where it sent none.
   public var lastModified: String?
+  /// The bytes as the server sent them: GeoJSON.
   public var payload: Data
 
+  /// Validated when it came, unless told otherwise.
   public init(
     _ tile: Tile, payload: Data, receivedAt: Int64, validatedAt: Int64? = nil, entityTag: String? = nil,
     lastModified: String? = nil
@@ -42,7 +46,9 @@ public struct PlaceTile: Sendable, Hashable {
 
 /// What became of a tile that was handed to the places.
 public enum PlaceTileChange: Sendable, Hashable {
+  /// The tile was not held before.
   case added
+  /// The tile was held with other bytes.
   case updated
   /// The same bytes as before: only the validators and times were renewed.
   case unchanged

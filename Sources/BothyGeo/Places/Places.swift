@@ -11,6 +11,7 @@ internal import Synchronization
 /// a user made belongs into a `Store`. All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms.
 /// Any thread may call; reads go on while a tile is written.
 public final class Places: Sendable {
+  /// Where the file is.
   public let path: String
   private let state: Mutex<State>
 
@@ -40,6 +41,7 @@ public final class Places: Sendable {
     do { try state.withLock { $0.pool }.close() } catch { throw PlaceFile.failure(error, path) }
   }
 
+  /// The table that features are sorted by at present.
   public var categories: CategoryTable { state.withLock { $0.categories } }
 
   /// Counts the times that the places were cleared. Taken before a tile is fetched and given to `replace`, it keeps out

@@ -22,6 +22,7 @@ import Synchronization
 public final class OfflineRegions: Sendable {
   let cache: ResourceCache
   let file: RegionFile
+  /// How many tiles regions may have; checked when one is created.
   public let limits: RegionLimits
   private let folder: URL
   private let state: Mutex<State>
@@ -123,6 +124,7 @@ public final class OfflineRegions: Sendable {
     for run in runs { run.set(conditions) }
   }
 
+  /// Takes another policy. Runs under way heed it from their next tile on.
   public func setPolicy(_ policy: PrefetchPolicy) {
     let runs = state.withLock { state in
       state.policy = policy

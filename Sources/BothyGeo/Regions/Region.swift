@@ -5,11 +5,15 @@ public import BothyStore
 public struct Region: Sendable, Hashable, Identifiable {
   /// Made by the library; a name is for people.
   public let id: String
+  /// What was asked for.
   public var plan: RegionPlan
   /// How many tiles it has.
   public var tiles: Int
+  /// Where it stands.
   public var state: RegionState
+  /// How far its present or last run is.
   public var progress: RegionProgress
+  /// When it was created, by the cache's clock.
   public var createdAt: Timestamp
   /// When all of it was loaded or refreshed for the last time; nil before the first.
   public var completedAt: Timestamp?
@@ -25,6 +29,7 @@ public struct Region: Sendable, Hashable, Identifiable {
     var isRefresh: Bool
   }
 
+  /// What people call it.
   public var name: String { plan.name }
 
   /// Under which its tiles are pinned in the cache.
@@ -59,12 +64,14 @@ public struct RegionProgress: Sendable, Hashable {
   public var failed = 0
   /// How many came from the network in this run, and their bytes.
   public var loaded = 0
+  /// The bytes of these.
   public var bytesLoaded: Int64 = 0
   /// How many the server has confirmed in this run.
   public var confirmed = 0
   /// Why nothing is begun at present; nil when nothing stands in the way.
   public var obstacle: PrefetchPolicy.Obstacle?
 
+  /// A run that has not begun.
   public init(total: Int) { self.total = total }
 
   /// From 0 to 1.
@@ -73,6 +80,8 @@ public struct RegionProgress: Sendable, Hashable {
 
 /// A tile that could not be had.
 public struct RegionFailure: Sendable, Hashable {
+  /// Which tile it is.
   public var tile: Tile
+  /// Why it could not be had, in a sentence.
   public var message: String
 }

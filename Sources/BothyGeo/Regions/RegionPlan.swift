@@ -4,10 +4,14 @@ public import BothyCache
 public struct RegionPlan: Sendable, Hashable {
   /// What people call it; no other region has the same name.
   public var name: String
+  /// The source of the tiles, which the cache must know.
   public var source: SourceID
+  /// Which part of the map.
   public var area: RegionArea
+  /// At which zooms; all of them must be the source's.
   public var zooms: ZoomRange
 
+  /// Describes a region; `OfflineRegions.create` checks it.
   public init(name: String, source: SourceID, area: RegionArea, zooms: ZoomRange) {
     self.name = name
     self.source = source
@@ -25,6 +29,7 @@ public struct RegionEstimate: Sendable, Hashable {
   public var tiles: Int
   /// So many times `bytesPerTile`.
   public var bytes: Int64
+  /// The mean size on disk of the source's stored tiles, in bytes.
   public var bytesPerTile: Int64
   /// How many stored tiles of the source that is the mean of; 0 where none is stored and `assumedBytesPerTile` stands in.
   public var sample: Int
@@ -44,10 +49,12 @@ public struct RegionEstimate: Sendable, Hashable {
 
 /// How much regions may be.
 public struct RegionLimits: Sendable, Hashable {
+  /// The most tiles of one region.
   public var tilesInOne: Int
   /// In all regions together; a tile that several share counts for each.
   public var tilesInAll: Int
 
+  /// 100,000 tiles in one and a million in all, unless told otherwise.
   public init(tilesInOne: Int = 100_000, tilesInAll: Int = 1_000_000) {
     self.tilesInOne = max(0, tilesInOne)
     self.tilesInAll = max(0, tilesInAll)

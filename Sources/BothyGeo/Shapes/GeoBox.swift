@@ -4,6 +4,7 @@ public import BothyStore
 ///
 /// A box goes east from `west` to `east`, so one whose west is greater than its east lies across the antimeridian.
 extension GeoBox {
+  /// All positions there are, the poles among them.
   public static let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
 
   /// This box, when it is one. Throws `GeoError` `.invalidCoordinate` for values that are no numbers or out of range,
@@ -38,11 +39,13 @@ extension GeoBox {
       metres: max(radius, 0))
   }
 
+  /// Whether the box lies across the meridian of 180°.
   public var crossesAntimeridian: Bool { west > east }
 
   /// From west to east in degrees.
   public var width: Double { crossesAntimeridian ? east - west + 360 : east - west }
 
+  /// The position halfway between its edges, in degrees; its longitude is within ±180.
   public var center: Coordinate {
     Coordinate(
       latitude: (south + north) / 2, longitude: Geodesy.normalized(longitude: west + width / 2))

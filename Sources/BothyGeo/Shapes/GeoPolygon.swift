@@ -5,6 +5,7 @@ public import BothyStore
 public struct GeoPolygon: Hashable, Sendable {
   /// The outer ring.
   public var exterior: [Coordinate]
+  /// The rings of what is cut out; their edges still belong to the area.
   public var holes: [[Coordinate]]
 
   /// Rings may be closed, with the first position again at the end, or not.
@@ -19,6 +20,7 @@ public struct GeoPolygon: Hashable, Sendable {
     self.init(exterior: first, holes: Array(rings.dropFirst()))
   }
 
+  /// The area of a box, across the antimeridian too.
   public init(_ box: GeoBox) {
     // Two corners more, so that no edge of a wide box is mistaken for one across the antimeridian.
     let middle = box.west + box.width / 2
@@ -33,6 +35,7 @@ public struct GeoPolygon: Hashable, Sendable {
     holes = []
   }
 
+  /// The outer ring, then the holes.
   public var rings: [[Coordinate]] { [exterior] + holes }
 
   /// The smallest box around the outer ring; nil without positions.

@@ -6,6 +6,7 @@ extension ResourceSource {
     try key(zoom: tile.zoom, x: tile.x, y: tile.y)
   }
 
+  /// The zooms at which there are tiles, in the terms of the map.
   public var zoomRange: ZoomRange { ZoomRange(unchecked: zooms) }
 }
 

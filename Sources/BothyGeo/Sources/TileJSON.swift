@@ -3,11 +3,15 @@ public import BothyStore
 
 /// What a TileJSON document (version 3.0.0) says of a source of tiles.
 public struct TileJSON: Sendable, Hashable {
+  /// What the source is called; empty where the document does not say.
   public var name: String
+  /// Whom to thank, as it is written in the document, which may be HTML; empty where it does not say.
   public var attribution: String
   /// Addresses of tiles, one for each host; the places `{z}`, `{x}` and `{y}`, or `{-y}` where rows count from the south.
   public var templates: [String]
+  /// The zooms that have tiles; 0 to 22 where the document does not say.
   public var zooms: ZoomRange
+  /// Where there are tiles; the world where the document does not say.
   public var bounds: GeoBox
 
   /// Reads a document. Throws `GeoError` `.invalidSource`, naming the member that is wrong.

@@ -8,7 +8,9 @@ public import BothyCache
 ///
 /// A value; all methods may be called from any thread.
 public struct TileLayer: Sendable {
+  /// The source whose tiles are shown.
   public let source: ResourceSource
+  /// The cache that they are read through.
   public let cache: ResourceCache
 
   /// - Parameter cache: one that knows the source.
@@ -17,6 +19,7 @@ public struct TileLayer: Sendable {
     self.cache = cache
   }
 
+  /// The tiles of a provider in one style; `cache` must know the source's `resource`.
   public init(_ source: TileSource, in cache: ResourceCache) { self.init(source.resource, in: cache) }
 
   /// The tile if it is in memory, whatever its age. Posts no event; costs less than a microsecond.
@@ -82,6 +85,7 @@ public struct ShownTile: Sendable {
   public let tile: Tile
   /// The part of its picture that shows what was asked for.
   public let part: TilePart
+  /// The tile's bytes, where they were found, and whether they are still good.
   public let resource: CachedResource
 
   /// Whether it is the tile that was asked for.

@@ -15,19 +15,28 @@ public struct TileProvider: Sendable {
   public let template: String
   /// What `{s}` in the address stands for. They bring the same tiles; which one is asked is in no key.
   public var hosts: [String] = []
+  /// Whether `{r}` in the address becomes `@2x`.
   public var highResolution = false
+  /// The zooms at which there are tiles; 0 to 22 unless set.
   public var zooms = ZoomRange(unchecked: 0...22)
+  /// How long tiles count as fresh; as the server says unless set.
   public var freshness = FreshnessRule.http
+  /// Sent with every request.
   public var headers: HTTPFields = [:]
   /// Who asks: the app's name and version and how to reach its maker.
   public var userAgent: String?
+  /// How hard its servers may be asked, and how much of an answer is taken in.
   public var limits = SourceLimits()
+  /// What its tiles look like; anything else is refused. Nil takes all.
   public var content: ContentExpectation?
+  /// Query items that every request carries and no key, event, log or file: access tokens.
   public var secrets: [String: String] = [:]
+  /// What the sources are called, and whom to thank.
   public var names = SourceNames()
   /// Whether tiles may be loaded in bulk that nobody looks at. No, unless its terms allow it.
   public var allowsBulkDownload = false
 
+  /// Describes a provider; the address is checked when a source is made of it.
   public init(_ name: String, template: String) {
     self.name = name
     self.template = template
@@ -60,6 +69,7 @@ public struct TileProvider: Sendable {
 
 /// The tiles of a provider in one style: one identity for all its hosts, and one that no other style shares.
 public struct TileSource: Sendable, Identifiable {
+  /// The provider, as it was when the source was made.
   public let provider: TileProvider
   /// Empty where the provider has but one.
   public let style: String
@@ -77,9 +87,12 @@ public struct TileSource: Sendable, Identifiable {
 
 /// A tile of a source: what is kept in a cache once.
 public struct SourceTile: Hashable, Sendable, CustomStringConvertible {
+  /// The source that the tile is of.
   public let source: SourceID
+  /// Which tile it is.
   public let tile: Tile
 
+  /// Checks no zoom; `TileSource.tile` does.
   public init(source: SourceID, tile: Tile) {
     self.source = source
     self.tile = tile
@@ -91,6 +104,7 @@ public struct SourceTile: Hashable, Sendable, CustomStringConvertible {
     self.init(source: key.source, tile: tile)
   }
 
+  /// What the tile is called in a cache.
   public var key: ResourceKey { tile.key(in: source) }
 
   /// `source/zoom/x/y`.

@@ -4,8 +4,11 @@ public import BothyStore
 ///
 /// Which tile a position is in is not decided by pixels: `Tile(containing:zoom:)` is exact where a pixel is rounded.
 public struct Pixel: Hashable, Sendable {
+  /// How many pixels lie to the west, from the meridian of 180°.
   public var x: Int64
+  /// How many pixels lie to the north, from the map's edge.
   public var y: Int64
+  /// The zoom that the pixels are of: the map's edge has 256 · 2^zoom of them.
   public let zoom: Int
 
   /// How a position between two pixels becomes one.

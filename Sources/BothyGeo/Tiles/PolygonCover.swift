@@ -106,8 +106,10 @@ public struct AreaCover: Sendable {
     cover = PolygonCover(polygons)
   }
 
+  /// The area of one polygon. Throws `GeoError` for positions that are no numbers.
   public init(_ polygon: GeoPolygon) throws(GeoError) { try self.init([polygon]) }
 
+  /// The area of a box. Throws `GeoError` `.invalidCoordinate` for what is no box.
   public init(_ box: GeoBox) throws(GeoError) { try self.init([GeoPolygon(box.checked())]) }
 
   /// How many tiles the area touches at the zooms, without listing them; at most `limit + 1`, as counting ends there.

@@ -45,12 +45,17 @@ extension Tile {
 
 /// A square within a tile's picture, as fractions of its edge from the upper left corner. All values are exact.
 public struct TilePart: Sendable, Hashable {
+  /// Where it begins from the left: 0 to less than 1.
   public var x: Double
+  /// Where it begins from the top: 0 to less than 1.
   public var y: Double
+  /// The edge of the square: 1 of the tile itself, a half of its parent, and so on.
   public var size: Double
 
+  /// All of the picture.
   public static let whole = TilePart(x: 0, y: 0, size: 1)
 
+  /// A part given by its corner and edge; nothing is checked.
   public init(x: Double, y: Double, size: Double) {
     self.x = x
     self.y = y

@@ -1,6 +1,7 @@
 /// The number of a tile in a PMTiles archive: its place on the Hilbert curve of its zoom, after all earlier zooms
 /// (PMTiles specification, version 3, section 4.1).
 extension Tile {
+  /// 0 at zoom 0, 1 to 4 at zoom 1, and so on; near tiles have near numbers.
   public var hilbertID: UInt64 {
     var (column, row, distance) = (UInt64(x), UInt64(y), UInt64(0))
     var half: UInt64 = zoom == 0 ? 0 : 1 << UInt64(zoom - 1)

@@ -3,8 +3,11 @@
 /// Row 0 is the northernmost, column 0 begins at 180° west; zoom 0 has one tile, each further zoom four times as many.
 /// A value of this type is always a tile that exists, so nothing that is made of it can name another one.
 public struct Tile: Hashable, Sendable {
+  /// The column, from 0 in the west to 2^zoom - 1.
   public let x: Int
+  /// The row, from 0 in the north to 2^zoom - 1.
   public let y: Int
+  /// The zoom, 0 to 29.
   public let zoom: Int
 
   /// The zooms a tile can have.

@@ -5,7 +5,9 @@ public import BothyStore
 /// It is a sequence of its tiles, row by row from the north, each from the west. An area across the antimeridian has
 /// the columns west of it first. No tile comes twice.
 public struct TileGrid: Hashable, Sendable {
+  /// The zoom of its tiles.
   public let zoom: Int
+  /// The rows, counted from the north.
   public let rows: ClosedRange<Int>
   /// One range, or the two sides of the antimeridian.
   public let columns: [ClosedRange<Int>]
@@ -55,6 +57,7 @@ public struct TileGrid: Hashable, Sendable {
     return overflow ? .max : count
   }
 
+  /// Whether the tile is one of them; costs nothing that grows with their number.
   public func contains(_ tile: Tile) -> Bool {
     tile.zoom == zoom && rows.contains(tile.y) && columns.contains { $0.contains(tile.x) }
   }

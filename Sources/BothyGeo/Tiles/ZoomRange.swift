@@ -1,6 +1,8 @@
 /// The zooms that a source of tiles has.
 public struct ZoomRange: Hashable, Sendable {
+  /// The lowest zoom, the coarsest tiles.
   public let lowest: Int
+  /// The highest zoom, the finest tiles.
   public let highest: Int
 
   /// Throws `GeoError` `.zoomOutOfRange` for a range that is empty or leaves 0 to 29.
@@ -19,8 +21,10 @@ public struct ZoomRange: Hashable, Sendable {
     highest = range.upperBound
   }
 
+  /// Every zoom that a tile can have: 0 to 29.
   public static let all = ZoomRange(unchecked: Tile.zooms)
 
+  /// Whether the zoom is in the range, its ends included.
   public func contains(_ zoom: Int) -> Bool { zoom >= lowest && zoom <= highest }
 
   /// Throws `GeoError` `.zoomOutOfRange` for a tile of another zoom.

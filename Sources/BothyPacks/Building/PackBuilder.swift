@@ -13,14 +13,18 @@ internal import GRDB
 ///
 /// The same rows in the same order give the same bytes: pages of one size, no times, no room between.
 public struct PackBuilder: Sendable {
+  /// What the pack is called. A shelf takes other versions under the same name, and no other pack.
   public var name: String
+  /// Which edition it is, in words of one's own; versions are not compared.
   public var version: String
+  /// The types, as the pack has them: nothing in it is synced, sensitive or restricted.
   public var schema: Schema
   /// The field whose values each get a file of their own, by type.
   public var shardBy: [String: String]
   /// The most files a type may be split into.
   public static let mostShards = 10_000
 
+  /// Describes a pack; `build` checks it. What `schema` says of servers is left out.
   public init(name: String, version: String, schema: Schema, shardBy: [String: String] = [:]) {
     self.name = name
     self.version = version

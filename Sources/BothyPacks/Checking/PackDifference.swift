@@ -5,13 +5,18 @@ internal import Foundation
 public struct PackDifference: Sendable, Hashable {
   /// What became of the records of one type.
   public struct Records: Sendable, Hashable {
+    /// The name of the type.
     public var type: String
+    /// How many records only the second pack has.
     public var added = 0
+    /// How many records only the first pack has.
     public var removed = 0
+    /// How many records both have with different fields.
     public var changed = 0
     /// The ids of up to a hundred of them, added ones first.
     public var examples: [String] = []
 
+    /// Whether both have the same records of the type.
     public var isEmpty: Bool { added + removed + changed == 0 }
   }
 
@@ -23,6 +28,7 @@ public struct PackDifference: Sendable, Hashable {
   public var records: [Records]
   /// How many of the second pack's files the first one has, by their contents.
   public var sameFiles: Int
+  /// Whether the manifests are equal to the byte, and with them all the files.
   public var isSame: Bool
 }
 

@@ -4,12 +4,16 @@ public import Foundation
 
 /// What an installation did.
 public struct PackInstallation: Sendable, Hashable {
+  /// The name of the pack.
   public var name: String
+  /// The edition that is installed now.
   public var version: String
   /// False when this very pack was installed already and is as it should be.
   public var isNew: Bool
   /// The files that were fetched, and those that the version before has with the same contents.
   public var fetched: Int
+  /// The files that were there with the same contents: linked, or copied where that can't be. All of them when
+  /// nothing is new.
   public var reused: Int
 }
 

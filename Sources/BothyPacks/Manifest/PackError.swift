@@ -33,16 +33,20 @@ public struct PackError: Error, Sendable {
     public static let busy = Code("busy")
     /// A folder or file can't be written.
     public static let cannotWrite = Code("cannotWrite")
+    /// The task was cancelled; what was installed before is as it was.
     public static let cancelled = Code("cancelled")
+    /// The pack was closed, and the read needs a file that is not open any more.
     public static let closed = Code("closed")
   }
 
+  /// What kind of failure it is.
   public var code: Code
   /// One or two sentences: what happened, to which pack or file, and what to do.
   public var message: String
+  /// The error that caused it, as the store, the system or the network gave it; nil when the pack itself is at fault.
   public var underlying: (any Error)?
 
-  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+  init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.underlying = underlying

@@ -9,9 +9,11 @@ public struct PackManifest: Sendable, Hashable {
   /// The name of the file in a pack's folder.
   public static let fileName = "manifest.json"
 
+  /// What the pack is called: the same for all its editions.
   public var name: String
   /// Which edition it is, in the words of whoever built it.
   public var version: String
+  /// The types with their fields, as they stand in the files.
   public var schema: Schema
   /// One for each type, in the order of the schema.
   public var contents: [Contents]
@@ -20,12 +22,14 @@ public struct PackManifest: Sendable, Hashable {
 
   /// What there is of one type.
   public struct Contents: Sendable, Hashable {
+    /// The name of the type.
     public var type: String
+    /// How many records there are, in all files together.
     public var rows: Int
     /// The field whose values each have a file of their own; nil when all rows are in the index.
     public var shardedBy: String?
 
-    public init(type: String, rows: Int, shardedBy: String? = nil) {
+    package init(type: String, rows: Int, shardedBy: String? = nil) {
       self.type = type
       self.rows = rows
       self.shardedBy = shardedBy
@@ -34,17 +38,20 @@ public struct PackManifest: Sendable, Hashable {
 
   /// One SQLite file.
   public struct File: Sendable, Hashable {
+    /// The name in the pack's folder.
     public var name: String
     /// The type whose rows it has; nil for the index.
     public var type: String?
     /// The value that its rows have in the field they are sharded by.
     public var key: FieldValue
+    /// How many records are in it.
     public var rows: Int
+    /// Its length.
     public var bytes: Int64
     /// In hexadecimal.
     public var sha256: String
 
-    public init(
+    package init(
       name: String, type: String? = nil, key: FieldValue = .null, rows: Int, bytes: Int64, sha256: String
     ) {
       self.name = name
@@ -56,7 +63,7 @@ public struct PackManifest: Sendable, Hashable {
     }
   }
 
-  public init(name: String, version: String, schema: Schema, contents: [Contents], files: [File]) {
+  package init(name: String, version: String, schema: Schema, contents: [Contents], files: [File]) {
     self.name = name
     self.version = version
     self.schema = schema

@@ -18,7 +18,9 @@ public import Foundation
 /// May be used from any thread; reads of one file run one after another. The files must not change while they are
 /// open; `PackShelf` replaces a pack by a newer one under those who read.
 public final class Pack: Sendable {
+  /// Where the files are; of an installed pack, the folder of its version.
   public let folder: URL
+  /// What the pack says of itself, read once when it was opened.
   public let manifest: PackManifest
   let files: PackFiles
   let shapes: TypeShapes
@@ -64,6 +66,7 @@ public final class Pack: Sendable {
     return bytes
   }
 
+  /// The types of the pack with their fields, which may be more than the app knows.
   public var schema: Schema { manifest.schema }
 
   /// The values that the files of a type are split by, in their order; none for a type that is not.

@@ -8,6 +8,7 @@
   /// ```
   @MainActor @Observable
   public final class SettingsModel<Group: SettingsGroup> {
+    /// The group as the view shows it: read when the model is made, renewed by `run` and `commit`.
     public private(set) var value: Group
     /// Why the last change through the model was refused; nil after one that was not.
     public private(set) var error: (any Error)?

@@ -9,6 +9,7 @@
 ///
 /// May be used from any thread. Keep it as long as changes are to be followed.
 public final class SharedSettings<Group: SettingsGroup>: Sendable {
+  /// Where the group is stored.
   public let home: SettingsHome
   private let core: SettingsCore<Group>
   /// Whether these are the settings whose end is that of their streams.

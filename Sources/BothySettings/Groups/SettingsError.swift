@@ -35,11 +35,14 @@ public struct SettingsError: Error, Sendable {
     public static let unknownKey = Code("unknownKey")
   }
 
+  /// What kind of failure it is.
   public var code: Code
   /// One or two sentences: what happened, to which settings, and what to do.
   public var message: String
+  /// The error that caused it: of the store, of a step or of a hook; nil when the settings themselves refused.
   public var underlying: (any Error)?
 
+  /// An error of a step or hook of one's own, in the terms of settings.
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message

@@ -63,6 +63,7 @@ extension SettingsGroup {
 /// `@SettingsGroup(in: home)` writes the conformance; by hand it is
 /// `static let settings = SharedSettings<LocaleSettings>(in: home)`.
 public protocol HostedSettingsGroup: SettingsGroup {
+  /// The group in its home; one for the process, so a stored constant.
   static var settings: SharedSettings<Self> { get }
 }
 

@@ -7,17 +7,23 @@ public import BothyStore
 public struct SettingsStep: Sendable {
   /// The group's version that the step leads to.
   public var version: Int
+  /// What to do.
   public var change: Change
 
+  /// A change that a declaration alone can't tell.
   public enum Change: Sendable {
     /// Gives a new field a value made from those that are there, in place of its default.
     case add(field: String, @Sendable ([String: FieldValue]) throws -> FieldValue)
+    /// Gives the value of a field another name; fails when a field of that name is stored already.
     case rename(from: String, to: String)
+    /// Takes a field away, with its value. A field that is no longer declared and has no such step is kept.
     case remove(field: String)
     /// Gives a field a new value from its old one, of the kind that the group now declares.
     case convert(field: String, @Sendable (FieldValue) throws -> FieldValue)
   }
 
+  /// A step that runs where the stored version is lower than `version` and the group's is not. Steps run in the order
+  /// of their versions.
   public init(to version: Int, _ change: Change) {
     self.version = version
     self.change = change

@@ -5,6 +5,7 @@ import Foundation
 /// On Apple platforms it is the container of an App Group, on Linux a folder of the user's that is named after the
 /// group; `SharedContainer(appGroup:)` is in a file of its own for each.
 public struct SharedContainer: Sendable, Hashable {
+  /// The path of the folder, as it was given.
   public let folder: String
 
   /// A folder that is there. Throws `SettingsError` `.noContainer` if it is not, or may not be written.

@@ -3,8 +3,14 @@ public import Foundation
 
 /// A place that a person keeps: a marker, the destination, or a location that is no place of the map.
 public struct SavedPlace: Entity, Hashable {
+  /// What the person keeps it for.
   public enum Kind: String, Sendable, Hashable, CaseIterable, FieldConvertible {
-    case marker, destination, location
+    /// To come back to; there may be any number.
+    case marker
+    /// To go to; there is one at most.
+    case destination
+    /// A position that is no place of the map.
+    case location
   }
 
   public static let schema = TypeSchema(
@@ -16,14 +22,20 @@ public struct SavedPlace: Entity, Hashable {
     ])
 
   public let id: String
+  /// What it is kept for.
   public var kind: Kind
+  /// What the person calls it.
   public var name: String
+  /// Where it is.
   public var position: Coordinate
   /// The place of the map that it stands for, where there is one.
   public var feature: FeatureKey?
+  /// What the person wrote about it; nil where that is nothing.
   public var note: String?
+  /// When it was saved, in whole milliseconds; of one kind the older ones come first.
   public var createdAt: Date
 
+  /// A place to be saved by `UserPlaces.save`, under a new id and with the time of now, unless told otherwise.
   public init(
     _ kind: Kind, _ name: String, at position: Coordinate, for feature: FeatureKey? = nil,
     note: String? = nil, createdAt: Date = Date(), id: String = UUIDv7.make()
@@ -74,11 +86,16 @@ public struct SelectedPlace: Entity, Hashable {
 
   /// That of the place of the map; of a mere position the position, so that each is there once.
   public let id: String
+  /// What it was called when it was looked at.
   public var name: String
+  /// Where it is.
   public var position: Coordinate
+  /// The place of the map that it is; nil for a mere position.
   public var feature: FeatureKey?
+  /// When it was looked at last, in whole milliseconds.
   public var selectedAt: Date
 
+  /// The same feature, or the same millionth of a degree, gives the same id: looked at again, it is not there twice.
   public init(_ name: String, at position: Coordinate, for feature: FeatureKey? = nil, selectedAt: Date) {
     let place = "\(Int64(clamping: position.latitude)),\(Int64(clamping: position.longitude))"
     id = feature.map { "\($0.layer.rawValue):\($0.id)" } ?? "at:\(place)"

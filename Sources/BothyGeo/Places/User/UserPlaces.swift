@@ -19,8 +19,10 @@ public struct UserPlaces: Sendable {
   public static let rememberedSelections = 50
   private static let destinationID = "destination"
 
+  /// The store that has the records.
   public let store: Store
 
+  /// Keeps what a person does in `store`, whose schema declares `types`.
   public init(_ store: Store) { self.store = store }
 
   /// Everything that was saved: markers, then the destination, then locations; the older first.
@@ -28,13 +30,16 @@ public struct UserPlaces: Sendable {
     try store.fetch(Query<SavedPlace>()).sorted(by: SavedPlace.precedes)
   }
 
+  /// The markers, the older first.
   public func markers() throws -> [SavedPlace] { try saved().filter { $0.kind == .marker } }
 
+  /// The place to go to; nil when there is none.
   public func destination() throws -> SavedPlace? { try store.fetch(SavedPlace.self, id: Self.destinationID) }
 
   /// Saves a place, or what was changed of one. Throws `StoreError`.
   public func save(_ place: SavedPlace) throws { try store.write { try $0.save(place) } }
 
+  /// Saves a marker under a new id, and returns it. Throws `StoreError`.
   @discardableResult
   public func addMarker(
     _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, note: String? = nil,
@@ -56,6 +61,7 @@ public struct UserPlaces: Sendable {
     return place
   }
 
+  /// Takes the destination away; none is no error.
   public func clearDestination() throws { try remove(Self.destinationID) }
 
   /// False when there was no such place.
@@ -71,6 +77,7 @@ public struct UserPlaces: Sendable {
         feature.name ?? feature.nameTag ?? "", at: feature.center, for: feature.key, selectedAt: time))
   }
 
+  /// Notes that a place was looked at, and forgets the oldest beyond those remembered.
   public func noteSelected(_ place: SelectedPlace) throws {
     try store.write { transaction in
       try transaction.save(place)
