@@ -58,7 +58,7 @@ enum NextVersion {
   // settings: end
 }
 
-@Suite("The code of docs/settings.md")
+@Suite("The code of the article about settings")
 struct SettingsGuideTests {
   /// Promises: K-3, K-5, B-36
   @Test("hooks refuse and follow up") func hooks() throws {
@@ -95,7 +95,7 @@ struct SettingsGuideTests {
 
   @Test("is the code of this file") func isThisFile() throws {
     let compiled = try PublishedCode.compiled(in: #filePath, marker: "settings")
-    let published = try PublishedCode.published(in: "docs/settings.md", near: #filePath)
+    let published = try PublishedCode.published(in: "Sources/Bothy/Bothy.docc/Settings.md", near: #filePath)
     #expect(!published.isEmpty)
     #expect(published == compiled)
   }

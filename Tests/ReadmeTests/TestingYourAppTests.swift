@@ -166,7 +166,8 @@ struct TestingYourAppTests {
   @Test("The article's code is the code of this file")
   func isThisFile() throws {
     let compiled = try PublishedCode.compiled(in: #filePath, marker: "docs")
-    let published = try PublishedCode.published(in: "docs/testing-your-app.md", near: #filePath)
+    let published = try PublishedCode.published(
+      in: "Sources/Bothy/Bothy.docc/TestingYourApp.md", near: #filePath)
     #expect(!published.isEmpty)
     #expect(published == compiled)
   }

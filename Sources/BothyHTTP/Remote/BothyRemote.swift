@@ -14,7 +14,7 @@ public struct BothyRemote: RemoteStorage {
   /// - Parameters:
   ///   - url: The server's address, `https://example.org`, with a path if it lives below one.
   ///   - space: The space's name.
-  ///   - transport: The network stack.
+  ///   - transport: The network stack; the platform's own if left out.
   ///   - timeout: How long one request may take.
   ///   - silenceLimit: How long the stream of hints may stay silent before it counts as lost. The server gives a
   ///     sign of life every 15 seconds; a connection that died without a word gives none.
@@ -25,7 +25,7 @@ public struct BothyRemote: RemoteStorage {
   ///     ends and when the server answers 401: once for all waiting requests and once in a sync pass. Only the
   ///     refused request is sent again.
   public init(
-    url: String, space: String, transport: any HTTPTransport, timeout: Duration = .seconds(60),
+    url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
     patience: Patience = Patience(), allowsHTTP: Bool = false,
     now: (@Sendable () -> Int64)? = nil,
@@ -41,7 +41,7 @@ public struct BothyRemote: RemoteStorage {
 
   /// The same with a token that does not say when it ends.
   public init(
-    url: String, space: String, transport: any HTTPTransport, timeout: Duration = .seconds(60),
+    url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
     patience: Patience = Patience(), allowsHTTP: Bool = false,
     token: @escaping @Sendable () async throws -> String? = { nil }

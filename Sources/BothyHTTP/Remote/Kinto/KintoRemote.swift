@@ -40,7 +40,7 @@ public struct KintoRemote: RemoteStorage {
   ///     have the kinds that the query's values suggest.
   ///   - clock: The device's clock.
   public init(
-    url: String, space: String, transport: any HTTPTransport, credentials: KintoCredentials = .none,
+    url: String, space: String, transport: any HTTPTransport = .system, credentials: KintoCredentials = .none,
     schema: Schema? = nil, options: KintoOptions = KintoOptions(),
     clock: SyncClock = SyncClock()
   ) {
