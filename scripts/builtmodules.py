@@ -1,6 +1,9 @@
-"""What the compiler and its tools have to be told to see the modules of a debug build. For scripts/docs and check-snippets."""
+"""What the compiler and its tools have to be told to see the modules of a debug build. For scripts/docs, check-docs and
+check-snippets.
+"""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -20,4 +23,7 @@ def flags(build):
     maps += [path for path in build.glob("*.build/module.modulemap") if "-tool.build" not in str(path)]
     maps += [path for path in checkouts.glob("*/Sources/*/include/module.modulemap")
              if path.parts[-3] not in ("GRDBSQLCipher", "CppBenchmarks")]
-    return ["-I", str(build / "Modules")] + [flag for path in maps for flag in ("-Xcc", f"-fmodule-map-file={path}")]
+    plan = build.resolve().parent.parent / "debug.yaml"  # names the folders of system libraries' headers, if there are any
+    folders = sorted(set(re.findall(r'"-I(/[^"]+)"', plan.read_text()))) if plan.exists() else []
+    found = [flag for path in [str(build / "Modules"), *folders] for flag in ("-I", path)]
+    return found + [flag for path in maps for flag in ("-Xcc", f"-fmodule-map-file={path}")]

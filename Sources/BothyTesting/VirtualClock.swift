@@ -6,7 +6,9 @@ public final class VirtualClock: Clock, Sendable {
   public struct Instant: InstantProtocol {
     /// The time since the clock was made.
     public var offset: Duration
+    /// The moment so much later, or earlier for a negative duration.
     public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    /// The time from this moment to the other; negative when the other is earlier.
     public func duration(to other: Instant) -> Duration { other.offset - offset }
     public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
@@ -24,7 +26,9 @@ public final class VirtualClock: Clock, Sendable {
   /// A clock at zero.
   public init() {}
 
+  /// The time that the test has moved the clock to; it never moves by itself.
   public var now: Instant { state.withLock { $0.now } }
+  /// A nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// The deadlines of those who sleep, soonest first, from now.
@@ -32,6 +36,8 @@ public final class VirtualClock: Clock, Sendable {
     state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
   }
 
+  /// Waits until `advance` reaches the deadline; returns at once when it has. Throws `CancellationError` when the
+  /// task is cancelled meanwhile. The tolerance has no meaning.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = state.withLock { state in
       state.nextID += 1

@@ -55,7 +55,7 @@ public struct CacheError: Error, Sendable, Hashable {
   /// How long the server wants to be left alone.
   public var retryAfter: Duration?
 
-  /// An error in the cache's terms, for a decoder or a source of one's own.
+  /// For tests and previews of what shows errors; the cache makes its own.
   public init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {
     self.code = code
     self.message = message

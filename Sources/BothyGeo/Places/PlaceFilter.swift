@@ -38,7 +38,7 @@ public struct PlaceFilter: Sendable, Hashable {
 
 /// A feature with its distance from the position that was asked about.
 public struct NearbyPlace: Sendable, Hashable {
-  /// The feature.
+  /// What it is, in the version of the tile that was received last.
   public let feature: MapFeature
   /// The metres to the closest point of the shape or the closest entrance, whichever is nearer; 0 within an area.
   public let distance: Double

@@ -71,8 +71,7 @@ public struct RegionProgress: Sendable, Hashable {
   /// Why nothing is begun at present; nil when nothing stands in the way.
   public var obstacle: PrefetchPolicy.Obstacle?
 
-  /// A run that has not begun.
-  public init(total: Int) { self.total = total }
+  init(total: Int) { self.total = total }
 
   /// From 0 to 1.
   public var fraction: Double { total == 0 ? 1 : min(1, Double(done + failed) / Double(total)) }

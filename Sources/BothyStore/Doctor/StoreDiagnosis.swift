@@ -44,8 +44,8 @@ public struct StoreDiagnosis: Sendable, Hashable {
     /// Nil when the store can't mend it by itself.
     public var repair: Repair?
 
-    /// One finding of a check of one's own; without `repair`, `Store.repair` leaves it alone.
-    public init(
+    /// Without `repair`, `Store.repair` leaves it alone.
+    package init(
       _ severity: Severity, check: String, _ message: String, remedy: String, repair: Repair? = nil
     ) {
       self.severity = severity

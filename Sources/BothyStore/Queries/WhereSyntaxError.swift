@@ -7,8 +7,7 @@ public struct WhereSyntaxError: Error, Sendable, Hashable, CustomStringConvertib
   /// The whole text.
   public var text: String
 
-  /// An error at a column of `text`, as the parser of conditions makes it.
-  public init(message: String, column: Int, text: String) {
+  init(message: String, column: Int, text: String) {
     self.message = message
     self.column = column
     self.text = text

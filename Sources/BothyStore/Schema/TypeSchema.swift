@@ -55,7 +55,7 @@ public struct Permissions: Sendable, Hashable {
     case owner
     /// The owner and those whom the record is shared with.
     case shared
-    /// No one.
+    /// No one; whoever asks is refused.
     case nobody
   }
 

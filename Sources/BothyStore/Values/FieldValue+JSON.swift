@@ -94,8 +94,7 @@ public struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertibl
   /// What was there instead: the text itself, or the kind of JSON.
   public var found: String
 
-  /// `found` ends the sentence "Expected a whole number, found".
-  public init(expected: FieldKind, found: String) {
+  init(expected: FieldKind, found: String) {
     self.expected = expected
     self.found = found
   }

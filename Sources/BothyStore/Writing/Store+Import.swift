@@ -5,8 +5,7 @@ public struct ImportProgress: Sendable, Hashable {
   /// Records that were there and got the given fields.
   public var updated: Int
 
-  /// Nothing done yet, unless told otherwise.
-  public init(inserted: Int = 0, updated: Int = 0) {
+  package init(inserted: Int = 0, updated: Int = 0) {
     self.inserted = inserted
     self.updated = updated
   }

@@ -55,8 +55,7 @@ public struct LoadProgress: Sendable, Hashable {
   /// How many bytes there will be; nil when the server did not say.
   public var expected: Int64?
 
-  /// For loaders of one's own, which tell of progress.
-  public init(received: Int64, expected: Int64? = nil) {
+  package init(received: Int64, expected: Int64? = nil) {
     self.received = received
     self.expected = expected
   }
