@@ -1,6 +1,6 @@
 /// What a store did with what it was given.
 public struct StoreReport: Sendable, Hashable {
-  /// How many entries were written.
+  /// How many entries were taken, those whose bytes were the same before among them.
   public var stored = 0
   /// Keys whose bytes are the ones that were there before.
   public var unchanged: Set<ResourceKey> = []
@@ -78,7 +78,7 @@ public struct VerifyReport: Sendable, Hashable {
 
 /// What was cleared away.
 public struct GarbageReport: Sendable, Hashable {
-  /// How many files went: rests of killed processes, bodies without an entry, what was put away.
+  /// How many files went: rests of killed processes, what was put away, and those that no entry names.
   public var removedFiles = 0
   /// Their bytes.
   public var freedBytes: Int64 = 0

@@ -7,7 +7,7 @@ public struct SavedPlace: Entity, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable, FieldConvertible {
     /// To come back to; there may be any number.
     case marker
-    /// To go to; there is one at most.
+    /// To go to; `UserPlaces.setDestination` keeps one at most.
     case destination
     /// A position that is no place of the map.
     case location
