@@ -43,9 +43,13 @@ public final class SimulatedWorld {
     try? FileManager.default.removeItem(at: folder)  // a folder left behind harms nothing
   }
 
-  /// Adds a device with a file of its own.
+  /// Adds a device with a file of its own, which opens without asking the server. Throws `StoreError`.
   ///
-  /// - Parameter timeouts: the clock that what is bounded by a time waits on; nil waits in real time.
+  /// - Parameters:
+  ///   - name: nil takes `device1`, `device2` and so on.
+  ///   - skew: how wrong its clock is, in milliseconds.
+  ///   - principal: whom the server takes it for.
+  ///   - timeouts: the clock that what is bounded by a time waits on; nil waits in real time.
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: Schema, configuration: SyncConfiguration = .quiet, skew: Int64 = 0,
@@ -61,14 +65,14 @@ public final class SimulatedWorld {
     return device
   }
 
-  /// The server's digest of the space.
+  /// The server's digest of the space, of what the principal may see. Reads all of it.
   public func serverDigest(
     _ space: String = "test", principal: Principal = Principal("tester")
   ) async throws -> ScopeDigest {
     try await authority.digest(space: space, principal: principal, .space)
   }
 
-  /// The live records on the server.
+  /// The live records on the server, whoever may see them. Reads all of them.
   public func serverRecords(_ space: String = "test") async throws -> [RecordID: ServerRecord] {
     try await ledger.read(space: space) { ledger in
       var records: [RecordID: ServerRecord] = [:]

@@ -44,6 +44,8 @@
     /// The client closes its connections on its own time; nobody waits for it, and its failure changes nothing.
     deinit { client.shutdown { _ in } }
 
+    /// Sends the request and returns when the head of the answer is there. A GET or HEAD that met a connection which
+    /// the server had closed is sent once more.
     public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
       do {
         return try await send(request)

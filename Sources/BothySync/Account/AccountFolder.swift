@@ -54,7 +54,8 @@ public struct AccountFolder: Sendable {
     return Account(id: id, store: store)
   }
 
-  /// The accounts whose files are here, with what is pending in each. Opens each file for a moment, for reading.
+  /// The accounts whose files are here, with what is pending in each. Opens each file for a moment, for reading. Throws
+  /// for a file that can't be read.
   public func accounts() throws -> [ParkedAccount] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".bothy") }

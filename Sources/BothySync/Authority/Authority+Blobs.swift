@@ -2,12 +2,12 @@ import BothyStore
 
 /// The bytes that records name: asked for, taken and given, for those who may enter the space.
 extension Authority {
-  /// How much of a blob the space has.
+  /// How much of a blob the space has. No transaction: the vault is asked. Throws `BlobProblem`.
   public func blobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
     try await vault(for: sha256).holding(of: sha256, in: space)
   }
 
-  /// Takes a part of a blob where it continues what the space has. Throws `BlobProblem`.
+  /// Takes a part of a blob where it continues what the space has. No transaction. Throws `BlobProblem`.
   public func uploadBlob(space: String, _ part: BlobPart) async throws -> BlobHolding {
     let vault = try vault(for: part.sha256)
     guard part.offset >= 0, part.size >= 0, part.offset <= part.size,
@@ -16,7 +16,8 @@ extension Authority {
     return try await vault.append(part, in: space)
   }
 
-  /// Bytes of a blob. Throws `BlobProblem` `.notFound` when the space has it not, or not whole.
+  /// Bytes of a blob, fewer at its end. No transaction. Throws `BlobProblem` `.notFound` when the space has it not, or
+  /// not whole.
   public func downloadBlob(space: String, _ sha256: String, _ range: Range<Int64>) async throws -> [UInt8] {
     try await vault(for: sha256).read(sha256, range, in: space)
   }

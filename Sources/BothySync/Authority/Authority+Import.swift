@@ -58,7 +58,7 @@ extension Authority {
   }
 
   /// The live records of a space, lists included, as the ledger keeps them: one consistent state, in the order of their
-  /// changes. `body` is called for each; memory stays small.
+  /// changes. `body` is called for each; memory stays small. Throws what `body` throws, and ends there.
   public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
     try await ledger.read(space: space) { ledger in
       var position: Int64 = 0

@@ -2,7 +2,7 @@ public import BothyStore
 
 /// The authority's answers to single questions: one record, a query, a digest, a validator.
 extension Authority {
-  /// The record, a tombstone, or nil when there is none that the principal may see.
+  /// The record, a tombstone, or nil when there is none that the principal may see. One look-up.
   public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
     try await ledger.read(space: space) { ledger in
       let found = try ledger.records([id])[id]?.record
@@ -11,7 +11,8 @@ extension Authority {
     }
   }
 
-  /// Applies one operation with no device and no memory of its id: a person's request.
+  /// Applies one operation with no device and no memory of its id: a person's request. Throws nothing for a conflict or
+  /// a refusal: those are verdicts.
   public func perform(space: String, principal: Principal, _ operation: Operation) async throws
     -> Outcome.Verdict
   {
@@ -28,9 +29,9 @@ extension Authority {
   /// The most records that one query gives: a client may count on a thousand, whatever the page limit.
   private var queryLimit: Int { max(rules.pageLimit, 1000) }
 
-  /// The live records that a query selects and the principal may see, at most `queryLimit`. Where each record has
-  /// its own readers, all that the query selects are read, so that limit and offset count what may be seen.
-  /// Throws `AuthorityError` or `StoreError` for a query that does not fit the schema.
+  /// The live records that a query selects and the principal may see: a thousand at most, or the page limit where that
+  /// is more. Where each record has its own readers, all that the query selects are read, so that limit and offset
+  /// count what may be seen. Throws `StoreError` for a query that does not fit the schema.
   public func query(space: String, principal: Principal, _ query: RecordQuery) async throws -> [ServerRecord]
   {
     let limit = min(query.limit ?? queryLimit, queryLimit)
@@ -53,7 +54,8 @@ extension Authority {
     return access != .anyone && access != .authenticated
   }
 
-  /// The number of records that a query selects, with no regard to its limit.
+  /// The number of records that a query selects, with no regard to its limit. Where each record has its own readers,
+  /// all of them are read. Throws as `query`.
   public func count(space: String, principal: Principal, _ query: RecordQuery) async throws -> Int {
     if readersDiffer(of: query.type) {
       var all = query

@@ -3,7 +3,8 @@ import BothyStore
 /// The server's rule with no HTTP around it: who may do what, what is applied, what is a conflict, what a device
 /// is told. The same code runs behind `bothy serve` and inside tests.
 ///
-/// Each call is one transaction on the ledger.
+/// Each call is one transaction on the ledger, unless it says otherwise, and may be made from any task. What the ledger
+/// throws is thrown on, beside what a call names.
 public struct Authority: Sendable {
   /// Where records, lists and outcomes are kept.
   public let ledger: any Ledger

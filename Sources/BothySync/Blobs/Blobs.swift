@@ -30,7 +30,8 @@ public struct Blobs: Sendable {
     return try await note(stored, type)
   }
 
-  /// The same for a file, which is copied with little memory, whatever its size.
+  /// The same for a file, which is copied with little memory, whatever its size. Throws `StoreError` `.notFound` where
+  /// there is none.
   public func put(contentsOf file: URL, type: String? = nil) async throws -> Blob {
     let (folder, path) = (folder, file.path)
     let stored = try await FileWork.run {
@@ -80,7 +81,7 @@ public struct Blobs: Sendable {
   }
 
   /// A local file with a blob's bytes, checked, for reading only. Downloads it first if it is not here. The file may go
-  /// when the budget is enforced: pin the blob, or hold it open, for longer use.
+  /// when the budget is enforced: pin the blob, or hold it open, for longer use. Throws as `data(for:)`.
   public func file(for blob: Blob) async throws -> URL {
     let (folder, now) = (folder, store.clock.now())
     for _ in 0..<2 {
@@ -99,14 +100,15 @@ public struct Blobs: Sendable {
     throw damaged(blob)
   }
 
-  /// A blob's bytes in pieces of at most a quarter of a megabyte, read as they are asked for. The file is checked before
-  /// the first.
+  /// A blob's bytes in pieces of at most a quarter of a megabyte, read as they are asked for. The file is checked
+  /// before the first. Throws as `data(for:)`.
   public func pieces(of blob: Blob) -> AsyncThrowingStream<Data, any Error> {
     let reader = PieceReader(blobs: self, blob: blob)
     return AsyncThrowingStream { try await reader.next() }
   }
 
-  /// Makes sure that a blob's bytes are here. No request when they are.
+  /// Makes sure that a blob's bytes are here. No request when they are, else one for each `BlobOptions.partSize`.
+  /// Throws as `data(for:)`.
   public func download(_ blob: Blob) async throws {
     guard folder.size(of: blob.sha256) == nil else { return }
     try await store.downloads.run(blob, in: store)
@@ -141,7 +143,8 @@ public struct Blobs: Sendable {
   /// Whether a blob's bytes are on this device, so that they can be read without a network.
   public func isHere(_ blob: Blob) -> Bool { folder.size(of: blob.sha256) != nil }
 
-  /// What waits to be uploaded: the blobs named by pending records that the server is not known to have.
+  /// What waits to be uploaded: the blobs named by pending records that the server is not known to have. Reads the
+  /// pending records.
   public func backlog() throws -> BlobBacklog {
     try store.store.read { transaction in
       var backlog = BlobBacklog()
@@ -158,7 +161,7 @@ public struct Blobs: Sendable {
 
   // MARK: keeping
 
-  /// Keeps a blob's bytes on this device whatever the budget, once they are here.
+  /// Keeps a blob's bytes on this device whatever the budget, once they are here. One transaction.
   public func pin(_ blob: Blob) throws { try setPinned(true, blob) }
   /// Lets the budget count for the blob again; nothing is removed by this. One transaction, as `pin`.
   public func unpin(_ blob: Blob) throws { try setPinned(false, blob) }

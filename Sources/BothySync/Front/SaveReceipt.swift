@@ -47,7 +47,8 @@ public enum SaveOutcome: Sendable, Hashable {
 }
 
 extension SyncedStore {
-  /// The receipt for a record's present state: after a relaunch, say.
+  /// The receipt for a record's present state: after a relaunch, say. For one of which nothing is pending it says
+  /// accepted, at the version that is here. Two look-ups.
   public func receipt(for id: RecordID) throws -> SaveReceipt {
     try store.read { transaction in
       guard let entry = try Outbox.entry(id, in: transaction) else {

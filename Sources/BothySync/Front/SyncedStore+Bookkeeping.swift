@@ -6,13 +6,13 @@ extension SyncedStore {
   /// How much is waiting to be sent. One scan of the outbox.
   public func pendingCounts() throws -> PendingCounts { try store.read { try Outbox.counts(in: $0) } }
 
-  /// All pending work, by type and id, at most `limit` entries.
+  /// All pending work, by type and id, at most `limit` entries. Reads each with its base.
   public func outbox(limit: Int? = nil) throws -> [OutboxEntry] {
     try store.read { try Outbox.entries(limit: limit ?? -1, in: $0) }
   }
 
   /// The pending work that the server has refused, with its reasons, and what was written together with it and
-  /// waits therefore.
+  /// waits therefore. One scan of the outbox.
   public func inbox() throws -> [OutboxEntry] {
     try store.read {
       try Outbox.entries(
@@ -23,7 +23,7 @@ extension SyncedStore {
     }
   }
 
-  /// Where a record stands.
+  /// Where a record stands. One look-up, and another for what it was written together with.
   public func state(of id: RecordID) throws -> RecordState {
     try store.read { transaction in
       guard let entry = try Outbox.entry(id, in: transaction) else { return .clean }
@@ -40,7 +40,7 @@ extension SyncedStore {
     }
   }
 
-  /// Whether a record has changes that the server does not have yet. False for unknown ids.
+  /// Whether a record has changes that the server does not have yet. False for unknown ids. One look-up.
   public func isPending(_ id: RecordID) throws -> Bool {
     try store.read { try Outbox.mark(id, in: $0) != nil }
   }
@@ -77,7 +77,7 @@ extension SyncedStore {
     return decided
   }
 
-  /// Lets a draft be sent.
+  /// Lets a draft be sent; what is no draft stays as it is. One transaction.
   public func release(_ id: RecordID) throws { try release([id]) }
 
   /// Lets drafts be sent. One transaction.
@@ -99,7 +99,7 @@ extension SyncedStore {
     try update.run()
   }
 
-  /// Where each scope was pulled to.
+  /// Where each scope was pulled to; a scope is there once a pull of it was begun.
   public func containers() throws -> [ContainerStatus] {
     try store.read { transaction in
       try PullState.all(in: transaction).map {
@@ -132,7 +132,7 @@ extension SyncedStore {
     }
   }
 
-  /// The server's digest of the same scope. One round trip.
+  /// The server's digest of the same scope, which it reads whole. One round trip. Throws `SyncError`.
   public func remoteDigest(_ scope: PullScope = .space) async throws -> ScopeDigest {
     do { return try await remote.digest(scope) } catch { throw SyncError(error) }
   }

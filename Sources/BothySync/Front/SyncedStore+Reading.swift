@@ -84,7 +84,7 @@ extension SyncedStore {
     return nil
   }
 
-  /// One record by id, by policy. Nil when there is none.
+  /// One record by id, by policy. Nil when there is none. Costs and throws as a query.
   public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions = RequestOptions())
     async throws -> E?
   {
@@ -92,7 +92,7 @@ extension SyncedStore {
   }
 
   /// The number of records a query selects, by policy. Network answers are the server's own count, one round
-  /// trip, unless records of the type are pending here: then the records are fetched.
+  /// trip, unless records of the type are pending here: then the records are fetched. Throws as `fetch`.
   public func count(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)

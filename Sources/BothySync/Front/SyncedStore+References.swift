@@ -23,7 +23,8 @@ extension SyncedStore {
     try await resolve(references.map(\.recordID), options: options).map { try $0.entity(Target.self) }
   }
 
-  /// The records with these ids, of any types, in the order given. One round trip for each type and thousand.
+  /// The records with these ids, of any types, in the order given. One round trip for each type and thousand. Throws
+  /// `SyncError` `.relatedRecordUnavailable` for the first that can't be had.
   public func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws -> [Record]
   {
     var cause: SyncError?

@@ -23,7 +23,8 @@ extension SyncedStore {
     try await share(RecordID(type: E.typeName, id: entity.id), with: sharing, options: options)
   }
 
-  /// Takes back what `share` gave; those who lose sight of the record lose their copy at their next sync.
+  /// Takes back what `share` gave; those who lose sight of the record lose their copy at their next sync. Costs and
+  /// throws as `share`.
   @discardableResult
   public func unshare(_ id: RecordID, from sharing: Sharing, options: RequestOptions = RequestOptions())
     async throws -> SaveReceipt

@@ -8,6 +8,9 @@ extension SyncedStore {
   /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
   /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip; a
   /// refusal is thrown and changes nothing here.
+  ///
+  /// Throws `StoreError` for what does not fit the schema, `SyncError` `.rejected` for a refusal, `.unreachable` under
+  /// `.networkOnly`, and `.requiresNetwork` for a type that is written on the server only.
   @discardableResult
   public func save<E: Entity>(
     _ entity: E, in container: String? = nil, options: RequestOptions = RequestOptions()
@@ -28,7 +31,8 @@ extension SyncedStore {
     }
   }
 
-  /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given.
+  /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
+  /// as for an entity.
   @discardableResult
   public func save(_ record: Record, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
     try await perform(.save(record, in: nil), options)
@@ -45,7 +49,8 @@ extension SyncedStore {
   }
 
   /// Deletes a record. Of one that is not on this device only the server can know: network policies ask it, the others
-  /// throw `StoreError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync.
+  /// throw `StoreError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync. Costs and
+  /// throws as `save` beside that.
   @discardableResult
   public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
     try await perform(.delete(id), options)
@@ -111,7 +116,8 @@ extension SyncedStore {
   }
 
   /// Runs a transaction whose changes are drafts: durable here, and not sent until they are released. Changes that
-  /// were pending for the same records are held back with them. Returns the records, for `release`.
+  /// were pending for the same records are held back with them. Returns the records, for `release`. Throws what `body`
+  /// throws; nothing is changed then.
   @discardableResult
   public func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws
     -> [RecordID]

@@ -7,6 +7,10 @@ import Synchronization
 /// Every answer comes from the local file, pending changes included; the policies say whether the server is asked
 /// before. Writes are durable here before they are sent; nothing is ever dropped for lack of a network. Syncs
 /// happen when asked for by `sync()`, and by themselves while `run()` is running.
+///
+/// Every call may be made from any task or thread. One that is not `async` reads or writes the file on the calling
+/// thread and makes no request. All throw `StoreError` for what the file or the schema refuses; those that ask the
+/// server throw `SyncError` too.
 public final class SyncedStore: Sendable {
   /// The local store: reads and writes without any network. Writes through it are recorded and sent like others.
   public let store: Store

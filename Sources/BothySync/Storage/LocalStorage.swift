@@ -18,6 +18,8 @@ public struct LocalStorage: DataStorage {
   /// Closes the file; later calls throw.
   public func close() throws { try store.close() }
 
+  /// Creates the record or changes it, in one transaction with its entry for a later sync. Lists are kept with nothing
+  /// pending. Throws `StoreError`.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
@@ -30,6 +32,7 @@ public struct LocalStorage: DataStorage {
     }
   }
 
+  /// Deletes a record, where there is one, in one transaction; the deletion is pending where a server may have it.
   public func remove(_ id: RecordID) async throws {
     try await store.write { transaction in
       if id.type == PrincipalList.typeName { return try UnknownTypes.remove(id, in: transaction) }
@@ -37,10 +40,12 @@ public struct LocalStorage: DataStorage {
     }
   }
 
+  /// The records of a container and of those below it, by type and id. Reads every record of the synced types.
   public func load(container: String) async throws -> [StoredItem] {
     try await store.read { try Self.items(in: container, $0) }
   }
 
+  /// The lists that were persisted here, by name.
   public func loadLists() async throws -> [PrincipalList] {
     try await store.read { transaction in
       try UnknownTypes.records(of: PrincipalList.typeName, in: transaction).map {

@@ -17,7 +17,10 @@ public struct ServerStorage: DataStorage {
     self.device = device
   }
 
-  /// Reads the record and changes what differs, again when somebody else was faster.
+  /// Reads the record and changes what differs, again when somebody else was faster, five times at most.
+  ///
+  /// Two round trips and one to read the result. Throws `SyncError` `.rejected`, `.conflict` when others were faster
+  /// each time.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let id = item.record.recordID
@@ -37,6 +40,7 @@ public struct ServerStorage: DataStorage {
     throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
+  /// Deletes a record: two round trips, and two more each time somebody else was faster; one where there is none.
   public func remove(_ id: RecordID) async throws {
     for _ in 0..<5 {
       guard let current = try await record(id) else { return }
@@ -52,6 +56,7 @@ public struct ServerStorage: DataStorage {
     throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
+  /// The records of a container and of those below it. A pull from the start: one round trip for each page.
   public func load(container: String) async throws -> [StoredItem] {
     let scope = PullScope(container: container, includesChildren: true)
     var records: [RecordID: ServerRecord] = [:]
@@ -71,6 +76,7 @@ public struct ServerStorage: DataStorage {
     }
   }
 
+  /// The principal's lists, by name. One round trip.
   public func loadLists() async throws -> [PrincipalList] {
     try await remote.query(RecordQuery(PrincipalList.typeName)).map { try PrincipalList($0) }.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)

@@ -16,6 +16,7 @@ extension SyncedStore: DataStorage {
     return try stored(record.recordID)
   }
 
+  /// Deletes by the configured save policy; a list on the server, and only one that is known here.
   public func remove(_ id: RecordID) async throws {
     if id.type == PrincipalList.typeName {
       if let list = try storedLists().first(where: { $0.id == id.id }) { try await delete(list) }
@@ -26,6 +27,7 @@ extension SyncedStore: DataStorage {
     {}  // it is not there, as asked
   }
 
+  /// One transaction for the difference from what is known here; sent by the configured save policy.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
     let change = try SharingChange(from: self.sharing(of: id), to: sharing)
@@ -33,9 +35,11 @@ extension SyncedStore: DataStorage {
     return try stored(id)
   }
 
+  /// Makes the list on the server: `create`.
   @discardableResult
   public func save(_ list: PrincipalList) async throws -> PrincipalList { try await create(list) }
 
+  /// Changes the list on the server: `update`.
   @discardableResult
   public func modify(_ list: PrincipalList) async throws -> PrincipalList { try await update(list) }
 
@@ -54,6 +58,7 @@ extension SyncedStore: DataStorage {
     return try storedItems(in: container)
   }
 
+  /// One's own lists, by the configured fetch policy.
   public func loadLists() async throws -> [PrincipalList] { try await lists() }
 
   // MARK: parts

@@ -63,7 +63,7 @@ extension RecordStamp {
     self = stamp
   }
 
-  /// The answer `{"records":[…]}`.
+  /// Parses the answer `{"records":[…]}`; unknown members are skipped. Throws `JSONError`.
   public static func list(decoding bytes: some ContiguousBytesSource) throws -> [RecordStamp] {
     var stamps: [RecordStamp] = []
     try JSONReader.read(bytes) { reader in

@@ -52,13 +52,13 @@ public struct KintoRemote: RemoteStorage {
     self.clock = clock
   }
 
+  /// False: a stock Kinto has no place for sensitive fields, so they stay on the device.
+  public var isConfidential: Bool { false }
+
   /// Sends the operations in their order, then reads the pages.
   ///
   /// When the network is lost between two batches, the outcomes that came are returned alone; the other operations are
   /// in doubt, and the next exchange says what is wrong.
-  /// False: a stock Kinto has no place for sensitive fields, so they stay on the device.
-  public var isConfidential: Bool { false }
-
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await client.checkPause()
     var pushed = KintoPush.Result()
@@ -100,8 +100,8 @@ public struct KintoRemote: RemoteStorage {
     return results
   }
 
-  /// One round trip for each thousand records that Kinto's filters select; a query's further pages cost none as long as
-  /// the type has not changed.
+  /// The records that a query selects. One round trip for each thousand records that Kinto's filters select; a query's
+  /// further pages cost none as long as the type has not changed.
   public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
     try await client.checkPause()
     if query.offset > 0, let kept = try await shelf.records(of: query, space: space) {
@@ -112,12 +112,14 @@ public struct KintoRemote: RemoteStorage {
     return Array(answer.records.dropFirst(query.offset).prefix(query.limit ?? .max))
   }
 
+  /// The number of records that a query selects: one round trip for all of a type; with a condition the records are
+  /// read, as for `query`.
   public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).count(query)
   }
 
-  /// Reads every record of the space.
+  /// The digest of a scope, made here: reads every record of the space.
   public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).digest(scope)
