@@ -31,7 +31,7 @@ public final class OperationHistory: Sendable {
     public var value: JSONValue
     /// Who acts, by a number: one operation at a time.
     public var process: Int
-    /// Nanoseconds.
+    /// Nanoseconds, by the history's clock.
     public var time: Int64
   }
 

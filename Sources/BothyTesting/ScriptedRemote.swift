@@ -35,7 +35,7 @@ public final class ScriptedRemote: RemoteStorage {
   /// How many steps are left.
   public var stepsLeft: Int { state.withLock { $0.steps.count } }
 
-  /// Goes on with the script.
+  /// Adds steps behind those that are left; a script that was over goes on.
   public func append(_ steps: Step...) { state.withLock { $0.steps += steps } }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {

@@ -24,7 +24,7 @@ public struct TransportRequest: Sendable, Hashable {
   public var headers: HTTPFields
   /// The bytes as they are sent; empty for no body.
   public var body: [UInt8]
-  /// How long `send` waits for the answer, from the moment it is called; `open` takes no notice of it.
+  /// How long `send` waits for the answer; `open` takes no notice of it.
   public var timeout: Duration
   /// Whether the server may get it twice without doing anything twice: what asks and changes nothing, what sets a
   /// state, and operations, which have ids.

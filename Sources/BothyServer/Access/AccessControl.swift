@@ -83,11 +83,11 @@ public final class AccessControl: Sendable {
 
 /// The files that say who may enter.
 public struct AccessFiles: Sendable {
-  /// A tokens file.
+  /// The path of a tokens file (`TokenFile`); nil for none.
   public var tokens: String?
-  /// A key set, or a PEM public key, for JSON Web Tokens.
+  /// The path of a key set, or of a PEM public key, for JSON Web Tokens; nil for none.
   public var jwtKeys: String?
-  /// The shared secret of HS256 tokens: all bytes of the file but a last line end.
+  /// The path of the shared secret of HS256 tokens, all bytes of the file but a last line end; nil for none.
   public var jwtSecret: String?
   /// What JSON Web Tokens have to say; comes from no file and does not change when files do.
   public var rules: JWTRules

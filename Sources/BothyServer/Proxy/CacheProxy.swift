@@ -57,7 +57,7 @@ public final class CacheProxy: Service {
 public struct CacheProxyConfiguration: Sendable {
   /// The address to listen on. The default admits this machine only: a proxy asks nobody who they are.
   public var host = "127.0.0.1"
-  /// 0 lets the system choose.
+  /// The port to listen on; 0 lets the system choose one (see `CacheProxy.ready()`).
   public var port: Int
   /// The origin as a source of the cache; `CacheProxyConfiguration.source(origin:)` makes one.
   public var source: ResourceSource

@@ -3,7 +3,7 @@ import Foundation
 
 /// A principal who is signed in to a space on this device, with the file that is theirs alone.
 public final class Account: Sendable {
-  /// Whose file it is.
+  /// The space and the principal that the file belongs to.
   public let id: AccountID
   /// The records of the account. After signing out it throws.
   public let store: SyncedStore

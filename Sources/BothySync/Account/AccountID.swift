@@ -66,9 +66,9 @@ enum FileOwner {
 
 /// An account whose file is here, open or not.
 public struct ParkedAccount: Sendable, Hashable {
-  /// Whose file it is.
+  /// The space and the principal that the file belongs to.
   public var id: AccountID
-  /// The database file.
+  /// Where the database file lies.
   public var path: String
   /// What waits in it to be sent.
   public var pending: PendingCounts

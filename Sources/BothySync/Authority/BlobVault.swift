@@ -54,7 +54,7 @@ public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
     case unsupported = "blobsUnsupported"
   }
 
-  /// What callers branch on.
+  /// What callers branch on; over HTTP it decides the status of the answer.
   public var code: Code
   /// What was wrong and what to do, for people; goes out with the answer.
   public var message: String

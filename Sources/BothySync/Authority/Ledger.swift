@@ -107,9 +107,9 @@ public struct LedgerRecord: Sendable, Hashable {
 public struct LedgerDeparture: Sendable, Hashable {
   /// The position of the change that moved it.
   public var position: Int64
-  /// The record that left.
+  /// The record that left, wherever it is now.
   public var id: RecordID
-  /// Where it was.
+  /// The container that it left.
   public var container: String
 
   /// What ledgers make of a stored row.

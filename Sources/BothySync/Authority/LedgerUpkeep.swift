@@ -64,7 +64,7 @@ public struct SpaceStatistics: Sendable, Hashable {
 
 /// What a space has of one principal.
 public struct PrincipalStatistics: Sendable, Hashable {
-  /// Its name.
+  /// Its name, as records and lists have it.
   public var principal: String
   /// The live records that it owns.
   public var records: Int

@@ -33,7 +33,7 @@ public struct BlobPart: Sendable, Hashable {
   public var sha256: String
   /// The size of the whole blob.
   public var size: Int64
-  /// Where the bytes begin.
+  /// Where in the blob the bytes begin; the first one is at 0.
   public var offset: Int64
   /// The piece itself: all that is left of the blob, or `BlobOptions.partSize` of it.
   public var bytes: [UInt8]

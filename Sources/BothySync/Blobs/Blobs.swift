@@ -214,9 +214,9 @@ public struct BlobBacklog: Sendable, Hashable {
 
 /// What an eviction removed from this device.
 public struct BlobEvictionResult: Sendable, Hashable {
-  /// How many blobs.
+  /// How many blobs; 0 when all had room.
   public var removed = 0
-  /// The room they took.
+  /// The room that they took.
   public var bytes: Int64 = 0
 
   /// Nothing removed unless told otherwise, for comparing.

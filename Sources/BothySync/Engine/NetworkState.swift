@@ -55,7 +55,7 @@ public final class NetworkFeed: ReachabilityMonitor {
   /// - Parameter state: what listeners hear first, until `send` tells another.
   public init(_ state: NetworkState = .unknown) { current = Mutex(state) }
 
-  /// What was told last.
+  /// What was told last, or what it began with.
   public var state: NetworkState { current.withLock { $0 } }
 
   /// Tells of the present state. May be called from any thread.

@@ -133,6 +133,6 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   /// The server hinted that there is news.
   public static let hints = SyncTriggers(rawValue: 16)
 
-  /// All five.
+  /// All five: what a configuration has unless told otherwise.
   public static let `default`: SyncTriggers = [.save, .start, .timer, .reachability, .hints]
 }

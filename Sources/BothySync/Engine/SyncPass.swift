@@ -309,7 +309,7 @@ public struct SyncProgress: Sendable, Hashable {
   public var pushed: Int
   /// Changes of others applied here so far.
   public var pulled: Int
-  /// Round trips so far.
+  /// Round trips so far, those for blobs included.
   public var requests: Int
   /// Bytes of blobs that the server has taken.
   public var uploadedBytes: Int64 = 0

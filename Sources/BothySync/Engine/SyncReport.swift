@@ -21,7 +21,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var pulled = 0
   /// Blobs that the server has now because of this sync.
   public var uploadedBlobs = 0
-  /// Round trips.
+  /// Round trips, those for blobs included.
   public var requests = 0
   /// Records that were brought back to what the server has although no change of it was told, and values that had to
   /// be filled in or left aside because they did not fit the schema.
@@ -60,7 +60,7 @@ public struct SyncedRecord: Sendable, Hashable, Codable {
     case alreadyDeleted = 5
   }
 
-  /// Which record.
+  /// The record that is in agreement now.
   public var record: RecordID
   /// What was done to it.
   public var action: Action

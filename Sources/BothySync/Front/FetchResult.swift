@@ -4,7 +4,7 @@ public struct FetchResult<Value: Sendable>: Sendable {
   public enum Origin: String, Sendable, Hashable {
     /// The server, for this read; what is pending here is merged in.
     case network
-    /// The local store.
+    /// The local store: the server was not asked, or did not answer.
     case cache
   }
 

@@ -42,7 +42,7 @@ extension SyncedStore {
 
 /// What became of one record of a batch.
 public struct BatchResult: Sendable {
-  /// Which record.
+  /// The record that was to be saved or deleted.
   public var record: RecordID
   /// Its receipt, or what was thrown for it.
   public var result: Result<SaveReceipt, any Error>

@@ -177,7 +177,7 @@ public enum RecordState: Sendable, Hashable {
 
 /// How far a scope has been pulled.
 public struct ContainerStatus: Sendable, Hashable {
-  /// What is pulled.
+  /// The container, with or without those below it.
   public var scope: PullScope
   /// Where the next pull goes on, opaque; nil before the first complete one, and after a reset.
   public var cursor: String?

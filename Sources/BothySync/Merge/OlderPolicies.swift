@@ -60,9 +60,9 @@ extension MergePolicy {
 
 /// The side that wins; the raw values are those of the older SDK.
 public enum MergeSide: Int, Sendable, Hashable, CaseIterable {
-  /// What is here.
+  /// The local record stays, and is sent.
   case client = 0
-  /// What the server has.
+  /// The server's record takes the place of the local one.
   case server = 1
 
   var decision: MergeDecision { self == .client ? .client : .server }

@@ -96,11 +96,11 @@ struct PendingLookup {
 
 /// How much is waiting to be sent.
 public struct PendingCounts: Sendable, Hashable {
-  /// Records made here.
+  /// Records made here that the server is not known to have.
   public var insert = 0
   /// Records changed here, moved or shared.
   public var update = 0
-  /// Records deleted here.
+  /// Records deleted here that the server is not known to have deleted.
   public var delete = 0
   /// Of these, how many are drafts held back.
   public var held = 0

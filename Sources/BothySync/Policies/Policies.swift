@@ -84,7 +84,7 @@ public enum IfRunning: String, Sendable, Hashable, CaseIterable {
 public struct RequestOptions: Sendable, Hashable {
   /// Where a read gets its answer from. Types that are not synced are read here, whatever it says.
   public var fetchPolicy: FetchPolicy?
-  /// Where a write goes first.
+  /// Where a write goes first. Types that are written on the server only go there, types that are not synced stay here.
   public var savePolicy: SavePolicy?
   /// False keeps what the network brings out of the local store.
   public var cacheResults: Bool?

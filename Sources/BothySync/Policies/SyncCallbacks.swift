@@ -17,7 +17,7 @@ public struct SyncCallbacks: Sendable {
   /// Told last, of all that was synced.
   public var completion: (@Sendable ([SyncedObject]) async -> Void)?
 
-  /// What is nil is not told.
+  /// All are nil unless given; a closure that is nil is left out, and changes nothing for the others.
   public init(
     failedInserts: FailureCallback? = nil, failedUpdates: FailureCallback? = nil,
     failedDeletes: FailureCallback? = nil, completion: (@Sendable ([SyncedObject]) async -> Void)? = nil
@@ -42,7 +42,7 @@ public struct SyncCallbacks: Sendable {
 
 /// One synced record in the older SDK's terms: four actions and no others.
 public struct SyncedObject: Sendable, Hashable {
-  /// Which record.
+  /// The record by type and id.
   public var objectID: RecordID
   /// One of the first four actions.
   public var actionTaken: SyncedRecord.Action

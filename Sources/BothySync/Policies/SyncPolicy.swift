@@ -4,7 +4,7 @@
 /// It governs syncs, whoever asks for them; a sync that is forced goes anyway. It does not govern a single read or
 /// write for which the app asks the server by its policy.
 public struct SyncPolicy: Sendable, Hashable {
-  /// What may be used.
+  /// Which networks may be used, and at what power.
   public struct Terms: Sendable, Hashable {
     /// Networks on which each byte may cost money.
     public var allowsExpensive: Bool
@@ -20,7 +20,7 @@ public struct SyncPolicy: Sendable, Hashable {
       allowsLowPower = lowPower
     }
 
-    /// All is allowed.
+    /// Every network, at every power.
     public static let always = Terms()
     /// Only networks that cost nothing and that nobody asked to spare.
     public static let wifiOnly = Terms(expensive: false, constrained: false)

@@ -6,7 +6,7 @@ public struct HistoryEntry: Sendable, Hashable {
   public var position: Int64
   /// Whether it made the record, changed it or deleted it.
   public var kind: Operation.Kind
-  /// What was changed.
+  /// The record that was changed; it may be gone since.
   public var record: RecordID
   /// Where the record was after the change.
   public var container: String

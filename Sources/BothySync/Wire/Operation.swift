@@ -17,9 +17,9 @@ public struct Operation: Sendable, Hashable {
 
   /// 1 to 128 bytes, unlike any other of the device; those made later sort behind.
   public var id: String
-  /// What is to be done.
+  /// Whether the record is to be made, changed or deleted.
   public var kind: Kind
-  /// To which record.
+  /// The record it is about, by type and id.
   public var record: RecordID
   /// The container of a new record; nil means the type's own.
   public var container: String?

@@ -2,9 +2,9 @@ import BothyStore
 
 /// What became of one operation on the server.
 public struct Outcome: Sendable, Hashable {
-  /// The id of the operation.
+  /// The id that the operation was sent with.
   public var operation: String
-  /// What the server decided.
+  /// Whether the change is made, and what the server has otherwise.
   public var verdict: Verdict
 
   /// What servers answer an operation with.

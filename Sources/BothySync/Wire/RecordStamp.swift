@@ -2,7 +2,7 @@ public import BothyStore
 
 /// What tells whether two copies of a record are equal, without its fields.
 public struct RecordStamp: Sendable, Hashable {
-  /// Which record.
+  /// The record by type and id.
   public var id: RecordID
   /// The server's stamp of its last change.
   public var version: String

@@ -4,7 +4,7 @@ public import BothyStore
 public struct Sharing: Sendable, Hashable {
   /// Names of principals, and of groups behind `Principal.groupPrefix`.
   public var principals: Set<String>
-  /// Ids of lists.
+  /// Ids of lists: whoever is a member at the time may see the record.
   public var lists: Set<String>
 
   /// Nobody unless told otherwise.
@@ -42,7 +42,7 @@ public struct Sharing: Sendable, Hashable {
 /// A change of whom a record is shared with. Changes of several people add up in any order: each names only
 /// those whom it lets in or shuts out.
 public struct SharingChange: Sendable, Hashable {
-  /// Whom it lets in.
+  /// Whom it lets in, whether or not they are in already.
   public private(set) var add: Sharing
   /// Whom it shuts out; nobody who is let in.
   public private(set) var remove: Sharing

@@ -6,7 +6,7 @@ public import BothyStore
 public struct SyncRequest: Sendable, Hashable {
   /// The random id of this installation's database file.
   public var device: String
-  /// The app's schema version.
+  /// The app's schema version, which the server compares with the lowest it takes.
   public var schemaVersion: Int
   /// In the order they are to be applied.
   public var operations: [Operation]
@@ -22,7 +22,7 @@ public struct SyncRequest: Sendable, Hashable {
 
   /// One place to pull changes from.
   public struct Pull: Sendable, Hashable {
-    /// What to pull.
+    /// The container, with or without those below it.
     public var scope: PullScope
     /// The token of the last pull; nil pulls from the start.
     public var cursor: String?

@@ -11,7 +11,7 @@ public struct SyncResponse: Sendable, Hashable {
 
   /// Changes of one scope, in position order.
   public struct Page: Sendable, Hashable {
-    /// What was pulled.
+    /// The scope as it was asked for, by which the pages are told apart.
     public var scope: PullScope
     /// Records made or changed, as they are now, and tombstones.
     public var changes: [ServerRecord]
