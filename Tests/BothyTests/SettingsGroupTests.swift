@@ -48,7 +48,7 @@ private let settingsMacro = [
     #expect(throws: StoreError.self) { try LocaleSettings.commit { $0.timeFormat = "13" } }
     #expect(LocaleSettings.fields.map(\.name) == ["languageLocale", "format", "mood", "volume"])
     let stored = try LocaleSettings.settings.load()
-    #expect(stored.languageLocale == "ar" && stored.volume == 0.5)
+    #expect(stored.languageLocale == "ar" && stored.volume == 0.5 && !stored.isShown)
     for await change in changes {
       #expect(change.changedKeys == ["languageLocale", "mood", "volume"] && change.changed(\.mood))
       break

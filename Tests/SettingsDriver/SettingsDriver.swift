@@ -13,6 +13,7 @@ import Foundation
 ///     SettingsDriver pairs FILE COUNT         commits both sides of a pair; one line for each that is durable
 ///     SettingsDriver add FILE COUNT           adds one to `left`, so many times
 ///     SettingsDriver read FILE SECONDS        eight threads look for a pair that is not one
+///     SettingsDriver quiet FILE COUNT         reads that so many readings of the settings cost after the first
 ///     SettingsDriver watch FILE               one line for each change, until standard input ends
 ///     SettingsDriver container NAME           where the shared folder of that name is
 @main
@@ -35,6 +36,7 @@ struct SettingsDriver {
       case "pairs": try driver.pairs(count: Int(text(3)) ?? 0)
       case "add": for _ in 0..<(Int(text(3)) ?? 0) { try driver.settings.commit { $0.left += 1 } }
       case "read": try await driver.read(seconds: Double(text(3)) ?? 1)
+      case "quiet": try driver.quiet(count: Int(text(3)) ?? 0)
       case "watch": await driver.watch()
       case "container": say(["path": .string(try SharedContainer(appGroup: arguments[2]).folder)])
       default: throw Failure("unknown command \(arguments[1])")

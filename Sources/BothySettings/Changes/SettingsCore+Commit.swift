@@ -81,11 +81,13 @@ extension SettingsCore {
     let stored = try keeper.settle(transaction)
     let old = try Group(values: stored.values)
     see(stored, old, isInWrite: true)
-    var new = old
-    try change(&new)
-    let values = new.values
+    var changed = old
+    try change(&changed)
+    let values = changed.values
     if !isTouch && values == stored.values { return Outcome(old: old, new: old, number: nil) }
     try shape.check(values)
+    // As everybody else will read it: a date without its microseconds, say.
+    let new = try Group(values: values)
     try Group.preCommit(old: old, proposed: new)
     let state =
       values == stored.values ? stored : try keeper.write(values, over: stored, in: transaction)

@@ -1,13 +1,17 @@
 import BothyStore
-import Synchronization
+public import Synchronization
 
 /// What `SharedSettings` shares with the store's notices: the snapshot that readers get, the chain of changes, and the
 /// listeners. How a commit runs is in `SettingsCore+Commit.swift`.
+///
+/// Reading is inlinable: compiled for any group it takes several times as long as for the group at hand.
+@usableFromInline
 final class SettingsCore<Group: SettingsGroup>: Sendable {
   /// What readers get; immutable, so a reader holds the lock for the copy of one reference.
-  private final class Snapshot: Sendable {
+  @usableFromInline
+  final class Snapshot: Sendable {
     let number: Int
-    let value: Group
+    @usableFromInline let value: Group
     let problem: (any Error)?
 
     init(_ number: Int, _ value: Group, _ problem: (any Error)? = nil) {
@@ -32,7 +36,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   let shape: GroupShape
   /// The keeper for the store that was used last.
   private let keeper = Mutex<(store: Store, keeper: SettingsKeeper)?>(nil)
-  private let snapshot = Mutex<Snapshot?>(nil)
+  @usableFromInline let snapshot = Mutex<Snapshot?>(nil)
   private let telling: Mutex<Telling>
   private let watch = Mutex<Watch?>(nil)
   /// Whether the store has to be read again.
@@ -56,7 +60,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
   // MARK: reading
 
-  var current: Group {
+  @inlinable var current: Group {
     if let snapshot = snapshot.withLock({ $0 }) { return snapshot.value }
     return first()
   }
@@ -67,7 +71,8 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   }
 
   /// The first read. A failure is kept, so that readers don't ask the disk again and again.
-  private func first() -> Group {
+  @usableFromInline
+  func first() -> Group {
     do { return try load() } catch {
       report(error)
       return snapshot.withLock { $0 }?.value ?? Group()

@@ -11,7 +11,7 @@
 public final class SharedSettings<Group: SettingsGroup>: Sendable {
   /// Where the group is stored.
   public let home: SettingsHome
-  private let core: SettingsCore<Group>
+  @usableFromInline let core: SettingsCore<Group>
   /// Whether these are the settings whose end is that of their streams.
   private let isOwner: Bool
 
@@ -39,7 +39,7 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
   /// transactions on the calling thread. Each later one is a lock and a copy, without I/O; changes of other processes
   /// arrive by themselves. While the home can't be used it is the defaults, or what was read last; `problem` says why, and
   /// `load` and each commit try again, reads don't.
-  public var current: Group { core.current }
+  @inlinable public var current: Group { core.current }
 
   /// Why the home can't be used, nil when it can: `StoreError` for the file, `SettingsError` for the container or the
   /// group. Reads the group if nobody has.

@@ -69,7 +69,7 @@ public protocol HostedSettingsGroup: SettingsGroup {
 
 extension HostedSettingsGroup {
   /// See `SharedSettings.current`.
-  public static var current: Self { settings.current }
+  @inlinable public static var current: Self { settings.current }
 
   /// See `SharedSettings.changes`.
   public static var changes: AsyncStream<SettingsChange<Self>> { settings.changes }
