@@ -52,6 +52,15 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(
+      name: "PackBenchmarks",
+      dependencies: [
+        "Bars",
+        .product(name: "BothyPacks", package: "bothy"),
+        .product(name: "BothyStore", package: "bothy"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
       name: "BothyBenchmarks",
       dependencies: [
         "Bars", "CFloor",
