@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "BothyConfiguration", targets: ["BothyConfiguration"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
     .library(name: "BothyServer", targets: ["BothyServer"]),
+    .library(name: "BothyPostgres", targets: ["BothyPostgres"]),
     .library(name: "BothyTesting", targets: ["BothyTesting"]),
     .executable(name: "bothy", targets: ["BothyTool"]),
   ],
@@ -88,6 +89,10 @@ let package = Package(
       ],
       swiftSettings: strict),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(
+      name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(
+      name: "BothyPostgres", dependencies: ["BothyStore", "BothySync", "CPostgres"], swiftSettings: strict),
     .target(
       name: "BothyServer",
       dependencies: [
@@ -107,7 +112,7 @@ let package = Package(
       name: "BothyTool",
       dependencies: [
         "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP",
-        "BothyServer", httpTypes, log,
+        "BothyServer", "BothyPostgres", httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],
@@ -146,6 +151,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting", log],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "LedgerDriver", dependencies: ["BothyStore", "BothySync", "BothyPostgres"],
+      path: "Tests/LedgerDriver", swiftSettings: strict),
+    .testTarget(
+      name: "BothyLedgerTests", dependencies: ["BothyStore", "BothySync", "BothyPostgres", "BothyTesting"],
       swiftSettings: strict),
     .testTarget(
       name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],

@@ -17,11 +17,16 @@ public protocol Ledger: Sendable {
     space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
   ) async throws -> Result
 
+  /// Throws at once when the ledger can't be read: `LedgerUnavailable` where that may pass.
+  func check() async throws
+
   /// The same ledger for those who run the server; nil for one that is not looked after by them.
   var upkeep: (any LedgerUpkeep)? { get }
 }
 
 extension Ledger {
+  public func check() async throws { _ = try await read(space: "") { $0.head } }
+
   public var upkeep: (any LedgerUpkeep)? { self as? any LedgerUpkeep }
 }
 

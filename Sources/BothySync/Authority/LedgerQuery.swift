@@ -36,20 +36,26 @@ enum LedgerQuery {
   private static func compiler(
     _ query: RecordQuery, _ schema: Schema?
   ) throws(StoreError) -> (QueryCompiler<DocumentColumns>, RecordQuery) {
-    let columns = DocumentColumns(version: "CAST(position AS TEXT)")
-    guard let schema else {
-      var query = query
-      query.include = []
-      return (QueryCompiler(try GuessedFields.schema(for: query), columns), query)
-    }
-    guard let type = schema[query.type] else {
-      throw StoreError(.unknownType, "The server's schema has no type '\(query.type)'.")
-    }
-    return (QueryCompiler(type, columns), query)
+    let (type, query) = try query.resolved(in: schema)
+    return (QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)")), query)
   }
 }
 
 extension RecordQuery {
+  /// The type that a ledger answers the query by, and the query as it can: without a schema the type is guessed, and
+  /// nothing is included. Throws `StoreError`.
+  package func resolved(in schema: Schema?) throws(StoreError) -> (type: TypeSchema, query: RecordQuery) {
+    guard let schema else {
+      var query = self
+      query.include = []
+      return (try GuessedFields.schema(for: query), query)
+    }
+    guard let type = schema[type] else {
+      throw StoreError(.unknownType, "The server's schema has no type '\(self.type)'.")
+    }
+    return (type, self)
+  }
+
   /// The fields that the query names as a type, with the kinds that its values suggest. Throws `StoreError`
   /// `.unknownField` for a name that no field can have.
   package func guessedType() throws(StoreError) -> TypeSchema { try GuessedFields.schema(for: self) }

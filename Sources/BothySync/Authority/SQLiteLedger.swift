@@ -5,12 +5,18 @@ import GRDB
 /// A ledger in one SQLite file, for a server of one process.
 ///
 /// Records are clustered by position, so a pull reads consecutive rows; an update moves its row to the end.
-/// SQLite has one writer, which is the lock on every space.
+/// SQLite has one writer, which is the lock on every space. Writes that come while another is committed share the next
+/// commit.
 public final class SQLiteLedger: Ledger {
   let database: any DatabaseWriter
+  private let lanes: WriteLanes
 
   /// Opens or creates the file. Throws `StoreError`.
-  public init(at path: String) throws {
+  public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteLanes()) }
+
+  /// The same with lanes of another width, to measure what they bring.
+  package init(at path: String, lanes: WriteLanes) throws {
+    self.lanes = lanes
     do {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
@@ -30,6 +36,7 @@ public final class SQLiteLedger: Ledger {
 
   /// A ledger in memory, for tests.
   public init() throws {
+    lanes = WriteLanes()
     var configuration = Configuration()
     configuration.prepareDatabase { QueryFunctions.install(in: $0) }
     let queue = try DatabaseQueue(configuration: configuration)
@@ -40,7 +47,55 @@ public final class SQLiteLedger: Ledger {
   public func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
   ) async throws -> Result {
-    try await database.write { try body(SQLiteLedgerTransaction($0, space: space, forWriting: true)) }
+    try await JoinedWrite.result(space: space, of: body) { write in
+      if lanes.add(write, to: Self.lane) { Task { await commitWaiting() } }
+    }
+  }
+
+  /// There is one writer, so there is one lane.
+  private static let lane = ""
+
+  private func commitWaiting() async {
+    while true {
+      let writes = lanes.take(from: Self.lane)
+      if writes.isEmpty { return }
+      await commit(writes)
+    }
+  }
+
+  private func commit(_ writes: [JoinedWrite]) async {
+    do {
+      for answer in try await database.write({ try Self.work(writes, $0) }) { answer() }
+    } catch  where writes.count > 1 {
+      // The commit itself: each for itself, so that one does not hurt the others.
+      for write in writes { await commit([write]) }
+    } catch {
+      for write in writes { write.fail(error) }
+    }
+  }
+
+  /// Where there are others, each write has a savepoint around it, and one that fails is undone alone.
+  private static func work(
+    _ writes: [JoinedWrite], _ database: Database
+  ) throws -> [@Sendable () -> Void] {
+    func work(_ write: JoinedWrite) throws -> @Sendable () -> Void {
+      try write.work(SQLiteLedgerTransaction(database, space: write.space, forWriting: true))
+    }
+    if writes.count == 1, let write = writes.first { return [try work(write)] }
+    return try writes.map { write in
+      var answer: (@Sendable () -> Void)?
+      do {
+        try database.inSavepoint {
+          answer = try work(write)
+          return .commit
+        }
+      } catch {
+        // A full disk ends the whole transaction.
+        guard database.isInsideTransaction else { throw error }
+        return { write.fail(error) }
+      }
+      return answer ?? {}
+    }
   }
 
   public func read<Result: Sendable>(

@@ -77,7 +77,7 @@ public struct OutboxEntry: Sendable, Hashable {
 }
 
 extension Operation.Kind {
-  var number: Int64 {
+  package var number: Int64 {
     switch self {
     case .insert: 0
     case .update: 1
@@ -85,5 +85,5 @@ extension Operation.Kind {
     }
   }
 
-  init(number: Int64) { self = number == 0 ? .insert : number == 1 ? .update : .delete }
+  package init(number: Int64) { self = number == 0 ? .insert : number == 1 ? .update : .delete }
 }

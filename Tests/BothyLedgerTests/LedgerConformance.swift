@@ -4,7 +4,7 @@ import Testing
 
 /// What every ledger must do. Each check is given a ledger whose space `s` is new.
 struct LedgerConformance: Sendable {
-  private struct Broken: Error {}
+  struct Broken: Error {}
 
   struct Check: Sendable, CustomTestStringConvertible {
     let claim: String
@@ -29,7 +29,9 @@ struct LedgerConformance: Sendable {
         fields: isDeleted ? .empty : FieldsDocument(["title": .string(title), "score": 1])))
   }
 
-  static let checks: [Check] = [
+  static let checks = recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks
+
+  private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { ledger in
       #expect(
         try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10).count } == 0)
@@ -161,91 +163,5 @@ struct LedgerConformance: Sendable {
         #expect(found.1 == 3)
       }
     },
-    Check("Sharing is kept with the record") { ledger in
-      var shared = entry(1, "a")
-      shared.record.sharing = Sharing(principals: ["bob"], lists: ["L1"])
-      let entries = [shared, entry(2, "b")]
-      try await ledger.write(space: "s") { try $0.put(entries) }
-      #expect(
-        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) } == entries)
-    },
-    Check("Members and shared records are found by list, and lists by member") { ledger in
-      try await ledger.write(space: "s") { ledger in
-        try ledger.setMembers(["bob", "cid"], of: "L1")
-        try ledger.setMembers(["bob"], of: "L2")
-        try ledger.setMembers(["cid", "dan"], of: "L1")
-        try ledger.setLists(["L1", "L2"], of: .note("a"))
-        try ledger.setLists(["L1"], of: .note("b"))
-        try ledger.setLists(["L2"], of: .note("a"))
-      }
-      let found = try await ledger.read(space: "s") { ledger in
-        let lists = try ["bob", "cid", "dan"].map { try ledger.lists(of: $0) }
-        let shared = try ["L1", "L2"].map { try ledger.records(sharedWith: $0) }
-        return (lists, try ledger.members(of: "L1"), shared)
-      }
-      #expect(found.0 == [["L2"], ["L1"], ["L1"]])
-      #expect(found.1 == ["cid", "dan"])
-      #expect(found.2 == [[.note("b")], [.note("a")]])
-    },
-    Check("A principal's notices come in order, the last for each record, and move the head") { ledger in
-      @Sendable func notice(_ position: Int64, _ principal: String, _ id: String) -> SightNotice {
-        SightNotice(position: position, principal: principal, record: .note(id))
-      }
-      try await ledger.write(space: "s") { ledger in
-        try ledger.put([notice(1, "bob", "a"), notice(2, "bob", "b"), notice(3, "cid", "a")])
-        try ledger.put([notice(4, "bob", "a")])
-      }
-      let found = try await ledger.read(space: "s") { ledger in
-        let bounds: [(Int64, Int?)] = [(0, 9), (0, 1), (2, nil)]
-        return (ledger.head, try bounds.map { try ledger.notices(for: "bob", after: $0.0, limit: $0.1) })
-      }
-      let (last, next) = (notice(4, "bob", "a"), notice(2, "bob", "b"))
-      #expect(found.0 == 4)
-      #expect(found.1 == [[next, last], [next], [last]])
-    },
-    Check("Spaces do not see each other") { ledger in
-      try await ledger.write(space: "s") { ledger in
-        try ledger.put([entry(1, "a")])
-        try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: 0)
-      }
-      let other = try await ledger.write(space: "other") { ledger in
-        (
-          ledger.head, try ledger.records([.note("a")]).count,
-          try ledger.outcomes(device: "d", operations: ["o"]).count
-        )
-      }
-      #expect(other == (0, 0, 0))
-    },
   ]
-}
-
-@Suite("Ledgers")
-struct LedgerTests {
-  @Test("A SQLite ledger in memory conforms", arguments: LedgerConformance.checks)
-  func memory(check: LedgerConformance.Check) async throws { try await check.run(SQLiteLedger()) }
-
-  @Test("A SQLite ledger in a file conforms", arguments: LedgerConformance.checks)
-  func file(check: LedgerConformance.Check) async throws {
-    let folder = try TemporaryFolder()
-    let ledger = try SQLiteLedger(at: folder.path + "/ledger.sqlite")
-    try await check.run(ledger)
-    try ledger.close()
-  }
-
-  @Test("What a file ledger holds is there when it is opened again")
-  func reopening() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder.path + "/ledger.sqlite"
-    let first = try SQLiteLedger(at: path)
-    let epoch = try await first.write(space: "s") { ledger in
-      try ledger.put([LedgerConformance.entry(1, "a")])
-      return ledger.epoch
-    }
-    try first.close()
-    let second = try SQLiteLedger(at: path)
-    let found = try await second.read(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
-    #expect(found == (1, epoch, 1))
-    #expect(try await second.spaces() == ["s"])
-    try second.close()
-  }
 }

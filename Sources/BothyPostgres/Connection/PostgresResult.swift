@@ -1,0 +1,54 @@
+import CPostgres
+
+/// The rows that a statement gave, in PostgreSQL's binary formats. Used on the thread of its connection only.
+final class PostgresResult {
+  private let handle: OpaquePointer
+
+  /// Takes over a result of libpq.
+  init(owning handle: OpaquePointer) { self.handle = handle }
+
+  deinit { PQclear(handle) }
+
+  var status: ExecStatusType { PQresultStatus(handle) }
+
+  /// The SQLSTATE and the message of a result that is an error.
+  var failure: PostgresFailure {
+    let code = PQresultErrorField(handle, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+    let primary = PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
+    let whole = PQresultErrorMessage(handle).map { String(cString: $0) } ?? ""
+    return PostgresFailure(code: code, message: primary ?? whole.trimmingNewlines)
+  }
+
+  var count: Int { Int(PQntuples(handle)) }
+  var columnCount: Int32 { PQnfields(handle) }
+
+  func isNull(_ row: Int, _ column: Int32) -> Bool { PQgetisnull(handle, Int32(row), column) != 0 }
+
+  func int(_ row: Int, _ column: Int32) -> Int64 {
+    var number: Int64 = 0
+    for byte in raw(row, column) { number = number << 8 | Int64(byte) }
+    return number
+  }
+
+  func bool(_ row: Int, _ column: Int32) -> Bool { raw(row, column).first == 1 }
+
+  func text(_ row: Int, _ column: Int32) -> String? {
+    isNull(row, column) ? nil : String(decoding: raw(row, column), as: UTF8.self)
+  }
+
+  /// The bytes of a text column.
+  func bytes(_ row: Int, _ column: Int32) -> [UInt8] { Array(raw(row, column)) }
+
+  private func raw(_ row: Int, _ column: Int32) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      start: PQgetvalue(handle, Int32(row), column), count: Int(PQgetlength(handle, Int32(row), column)))
+  }
+}
+
+extension String {
+  var trimmingNewlines: String {
+    var text = self
+    while text.last?.isNewline ?? false { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,115 @@
+import CPostgres
+
+/// One statement with its parameters, as bytes in PostgreSQL's binary formats.
+struct PostgresStatement {
+  private(set) var sql: String
+  /// Whether it is worth keeping prepared: statements of endless variety are not.
+  var isKept = true
+  private(set) var types: [Oid] = []
+  /// Begins with a byte that nobody reads, so that an empty text has an address: one without is null to libpq.
+  private(set) var bytes: [UInt8] = [0]
+  /// Where each parameter is in `bytes`; nil for null.
+  private(set) var ranges: [Range<Int>?] = []
+
+  init(_ sql: String) { self.sql = sql }
+
+  /// A statement whose first parameter is the space.
+  init(_ sql: String, in space: String) {
+    self.sql = sql
+    bind(space)
+  }
+
+  /// A command that has no parameters and is not worth preparing.
+  static func command(_ sql: String) -> PostgresStatement { PostgresStatement("").saying(sql) }
+
+  /// The same parameters for SQL that was made with them, and that is not worth keeping.
+  func saying(_ sql: String) -> PostgresStatement {
+    var statement = self
+    statement.sql = sql
+    statement.isKept = false
+    return statement
+  }
+
+  var parameterCount: Int { types.count }
+
+  /// The types that are sent, by the numbers of `pg_type`.
+  enum Kind: Oid {
+    case bool = 16
+    case int = 20
+    case text = 25
+    case double = 701
+
+    var array: Oid {
+      switch self {
+      case .bool: 1000
+      case .int: 1016
+      case .text: 1009
+      case .double: 1022
+      }
+    }
+  }
+
+  mutating func bind(_ text: String?) { add(.text, text) { $0.append(utf8: $1) } }
+  mutating func bind(_ number: Int64?) { add(.int, number) { $0.append(bigEndian: $1) } }
+  mutating func bind(_ number: Double) { add(.double, number) { $0.append(bigEndian: $1.bitPattern) } }
+  mutating func bind(_ flag: Bool) { add(.bool, flag) { $0.append($1 ? 1 : 0) } }
+
+  mutating func bind(_ texts: [String]) { bind(texts.map { Optional($0) }) }
+  mutating func bind(_ texts: [String?]) { addArray(.text, texts) { $0.append(utf8: $1) } }
+  /// Texts as their UTF-8.
+  mutating func bind(utf8 texts: [[UInt8]]) { addArray(.text, texts) { $0.append(contentsOf: $1) } }
+  mutating func bind(_ numbers: [Int64]) { addArray(.int, numbers) { $0.append(bigEndian: $1) } }
+  mutating func bind(_ numbers: [Double]) {
+    addArray(.double, numbers) { $0.append(bigEndian: $1.bitPattern) }
+  }
+  mutating func bind(_ flags: [Bool]) { addArray(.bool, flags) { $0.append($1 ? 1 : 0) } }
+
+  private mutating func add<Value>(_ kind: Kind, _ value: Value?, _ write: (inout [UInt8], Value) -> Void) {
+    types.append(kind.rawValue)
+    guard let value else { return ranges.append(nil) }
+    let start = bytes.count
+    write(&bytes, value)
+    ranges.append(start..<bytes.count)
+  }
+
+  /// An array of one dimension: dimensions, whether there are nulls, the element's type, its length and first index;
+  /// then each element with its length.
+  private mutating func addArray<Value>(
+    _ kind: Kind, _ values: [Value?], _ write: (inout [UInt8], Value) -> Void
+  ) {
+    types.append(kind.array)
+    let start = bytes.count
+    bytes.append(bigEndian: Int32(values.isEmpty ? 0 : 1))
+    bytes.append(bigEndian: Int32(1))
+    bytes.append(bigEndian: kind.rawValue)
+    if !values.isEmpty {
+      bytes.append(bigEndian: Int32(values.count))
+      bytes.append(bigEndian: Int32(1))
+    }
+    for value in values {
+      guard let value else {
+        bytes.append(bigEndian: Int32(-1))
+        continue
+      }
+      let place = bytes.count
+      bytes.append(bigEndian: Int32(0))
+      write(&bytes, value)
+      let length = Int32(bytes.count - place - 4)
+      withUnsafeBytes(of: length.bigEndian) { length in
+        for index in 0..<4 { bytes[place + index] = length[index] }
+      }
+    }
+    ranges.append(start..<bytes.count)
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(utf8 text: String) {
+    var text = text
+    text.withUTF8 { append(contentsOf: $0) }
+  }
+
+  fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+    Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+  }
+}

@@ -1,0 +1,199 @@
+/// The statements of a ledger. Each but `spaces` names the space, which is its first parameter.
+enum LedgerSQL {
+  static let columns = "position, type, id, container, modified, owner, deleted, fields, sharing"
+
+  static let beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+  static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+  static let state = "SELECT epoch, head, floor FROM space WHERE space = $1"
+  /// The row's lock is what makes the order of positions that of commits.
+  static let lockedState = state + " FOR UPDATE"
+  static let newSpace =
+    "INSERT INTO space (space, epoch, head, floor) VALUES ($1, $2, 0, 0) ON CONFLICT (space) DO NOTHING"
+  static let moveHead = "UPDATE space SET head = $2 WHERE space = $1"
+  static let spaces = "SELECT space FROM space ORDER BY space"
+
+  static let heads = "SELECT space, head FROM space WHERE space = ANY($1::text[])"
+
+  static let records = """
+    SELECT \(columns) FROM record
+    WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
+    """
+  static let putRecords = """
+    INSERT INTO record (space, position, type, id, container, modified, owner, deleted, plain, fields, sharing)
+    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
+      $8::boolean[], $9::boolean[], $10::text[], $11::text[])
+    ON CONFLICT (space, type, id) DO UPDATE SET position = excluded.position, container = excluded.container,
+      modified = excluded.modified, owner = excluded.owner, deleted = excluded.deleted, plain = excluded.plain,
+      fields = excluded.fields, sharing = excluded.sharing
+    """
+  static let putDepartures = """
+    INSERT INTO departure (space, position, type, id, container)
+    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[])
+    ON CONFLICT (space, position, type, id, container) DO NOTHING
+    """
+
+  /// What the condition on a container asks of the path in `$2`; all paths below one begin with it and a slash, and `0`
+  /// is the character after `/`.
+  enum Scope: CaseIterable {
+    case all
+    case one
+    case tree
+
+    var condition: String {
+      switch self {
+      case .all: "$2::text IS NOT NULL"
+      case .one: "container = $2"
+      case .tree: "(container = $2 OR (container >= $2 || '/' AND container < $2 || '0'))"
+      }
+    }
+  }
+
+  static func changes(_ scope: Scope) -> String {
+    """
+    SELECT \(columns) FROM record WHERE space = $1 AND \(scope.condition) AND position > $3
+    ORDER BY position LIMIT $4
+    """
+  }
+
+  static func departures(_ scope: Scope) -> String {
+    """
+    SELECT position, type, id, container FROM departure
+    WHERE space = $1 AND \(scope.condition) AND position > $3 AND position <= $4 ORDER BY position LIMIT $5
+    """
+  }
+
+  static func position(_ scope: Scope) -> String {
+    "SELECT coalesce(max(position), 0) FROM record WHERE space = $1 AND \(scope.condition)"
+  }
+
+  /// Read in pieces through a cursor, whose name follows from the number of those before it in the transaction.
+  static func visit(_ scope: Scope, cursor: Int) -> String {
+    """
+    DECLARE visit\(cursor) NO SCROLL CURSOR FOR
+    SELECT \(columns) FROM record WHERE space = $1 AND NOT deleted AND \(scope.condition)
+    """
+  }
+
+  static func history(_ scope: Scope) -> String {
+    """
+    SELECT position, container, type, id, kind, moved_from, principal, time, fields FROM history
+    WHERE space = $1 AND \(scope.condition) AND position < $3
+      AND ($4::text IS NULL OR (type = $4 AND id = $5)) ORDER BY position DESC LIMIT $6
+    """
+  }
+
+  static let putHistory = """
+    INSERT INTO history (space, position, container, type, id, kind, moved_from, principal, time, fields)
+    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
+      $8::text[], $9::bigint[], $10::text[])
+    ON CONFLICT (space, position) DO NOTHING
+    """
+  static let cutHistory = """
+    DELETE FROM history WHERE space = $1 AND position <= (
+      SELECT position FROM history WHERE space = $1 ORDER BY position DESC LIMIT 1 OFFSET $2)
+    """
+
+  static let outcomes =
+    "SELECT id, outcome FROM operation WHERE space = $1 AND device = $2 AND id = ANY($3::text[])"
+  static let remember = """
+    INSERT INTO operation (space, device, id, outcome, at)
+    SELECT $1, $2, *, $5::bigint FROM unnest($3::text[], $4::text[])
+    ON CONFLICT (space, device, id) DO UPDATE SET outcome = excluded.outcome, at = excluded.at
+    """
+  /// A thousand at a time: more than a request brings, so that what is remembered does not pile up.
+  static let forget = """
+    DELETE FROM operation WHERE space = $1 AND device = $2 AND at < $4 AND id IN (
+      SELECT id FROM operation WHERE space = $1 AND device = $2 AND id < $3 ORDER BY id LIMIT 1000)
+    """
+
+  static let lists = "SELECT list FROM member WHERE space = $1 AND principal = $2"
+  static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
+  static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2"
+  static let notices = """
+    SELECT position, type, id FROM notice WHERE space = $1 AND principal = $2 AND position > $3
+    ORDER BY position LIMIT $4
+    """
+  static let clearMembers = "DELETE FROM member WHERE space = $1 AND list = $2"
+  static let addMembers =
+    "INSERT INTO member (space, principal, list) SELECT $1, *, $2 FROM unnest($3::text[]) ON CONFLICT DO NOTHING"
+  static let clearLists = "DELETE FROM shared WHERE space = $1 AND type = $2 AND id = $3"
+  static let addLists = """
+    INSERT INTO shared (space, type, id, list) SELECT $1, $2, $3, * FROM unnest($4::text[]) ON CONFLICT DO NOTHING
+    """
+  static let putNotices = """
+    INSERT INTO notice (space, principal, position, type, id)
+    SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[])
+    ON CONFLICT (space, principal, type, id) DO UPDATE SET position = excluded.position
+    """
+
+  /// What a writer leaves in each transaction, so that it can see afterwards whether a commit that it got no answer to
+  /// was made.
+  static let sign = """
+    INSERT INTO writer (space, writer, serial, at) VALUES ($1, $2, $3, now())
+    ON CONFLICT (space, writer) DO UPDATE SET serial = excluded.serial, at = excluded.at
+    """
+  static let signature = "SELECT serial FROM writer WHERE space = $1 AND writer = $2"
+  static let clearSignatures = "DELETE FROM writer WHERE space = $1 AND at < now() - interval '1 day'"
+
+  static let startEpoch = "UPDATE space SET epoch = $2, head = head + 4294967296 WHERE space = $1"
+  static let raiseFloor = "UPDATE space SET floor = greatest(floor, $2) WHERE space = $1"
+  static let forgetTombstones = "DELETE FROM record WHERE space = $1 AND position <= $2 AND deleted"
+  static let forgetDepartures = "DELETE FROM departure WHERE space = $1 AND position <= $2"
+  static let forgetNotices = "DELETE FROM notice WHERE space = $1 AND position <= $2"
+
+  static let mark = """
+    INSERT INTO mark (space, at, position) SELECT space, $2, head FROM space WHERE space = $1
+    ON CONFLICT (space, at) DO UPDATE SET position = excluded.position
+    """
+  static let forgetMarks = """
+    DELETE FROM mark WHERE space = $1 AND at < (SELECT max(at) FROM mark WHERE space = $1 AND at <= $2)
+    """
+  static let marked = "SELECT position FROM mark WHERE space = $1 AND at <= $2 ORDER BY at DESC LIMIT 1"
+  static let acknowledge = """
+    INSERT INTO device (space, device, scope, position, at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (space, device, scope) DO UPDATE SET position = excluded.position, at = excluded.at
+    """
+  static let acknowledged = "SELECT min(position) FROM device WHERE space = $1 AND at >= $2"
+  static let forgetDevices = "DELETE FROM device WHERE space = $1"
+  static let forgetOldDevices = "DELETE FROM device WHERE space = $1 AND at < $2"
+  static let recordNumbers = """
+    SELECT count(*) FILTER (WHERE NOT deleted), count(*) FILTER (WHERE deleted),
+      count(DISTINCT container) FILTER (WHERE NOT deleted),
+      coalesce(sum(octet_length(fields)) FILTER (WHERE NOT deleted), 0)::bigint FROM record WHERE space = $1
+    """
+  static let outcomeNumber = "SELECT count(*) FROM operation WHERE space = $1"
+  static let deviceNumber = "SELECT count(DISTINCT device) FROM device WHERE space = $1"
+  static let principals = """
+    SELECT name, sum(records)::bigint, sum(lists)::bigint FROM (
+      SELECT owner AS name, count(*) AS records, 0 AS lists FROM record
+        WHERE space = $1 AND NOT deleted AND owner IS NOT NULL GROUP BY owner
+      UNION ALL
+      SELECT principal, 0, count(*) FROM member WHERE space = $1 GROUP BY principal) AS counted
+    GROUP BY name ORDER BY name
+    """
+  /// The row of the space goes last: it holds the lock.
+  static let removal = [
+    "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
+    "space",
+  ].map { "DELETE FROM \($0) WHERE space = $1" }
+
+  static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
+
+  /// All but those of queries, which are made from them.
+  static let all: [String] =
+    [
+      state, lockedState, newSpace, moveHead, spaces, heads, records, putRecords, putDepartures, putHistory,
+      cutHistory,
+      outcomes, remember, forget, lists, members, sharedRecords, notices, clearMembers, addMembers,
+      clearLists,
+      addLists, putNotices, sign, signature, clearSignatures, startEpoch, raiseFloor, forgetTombstones,
+      forgetDepartures, forgetNotices, hasUncommon, mark, forgetMarks, marked, acknowledge, acknowledged,
+      forgetDevices,
+      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals,
+    ]
+    + removal
+    + Scope.allCases.flatMap {
+      [changes($0), departures($0), position($0), visit($0, cursor: 0), history($0)]
+    }
+}

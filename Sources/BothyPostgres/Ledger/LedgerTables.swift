@@ -1,0 +1,117 @@
+import BothyStore
+
+/// The tables of a ledger in PostgreSQL, and how an older form becomes this one.
+///
+/// The key and each index of every table begin with the space, and no table refers to another by a foreign key: the
+/// tables can be partitioned or distributed by it as they stand. Texts sort by their bytes (`COLLATE "C"`), as they do
+/// in SQLite and in Swift.
+enum LedgerTables {
+  /// The steps from one version to the next; the first makes the tables. A step that was released is never changed.
+  static let steps: [String] = [
+    """
+    CREATE TABLE space (
+      space text COLLATE "C" NOT NULL PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL,
+      floor bigint NOT NULL
+    );
+    CREATE TABLE record (
+      space text COLLATE "C" NOT NULL, position bigint NOT NULL, type text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL, container text COLLATE "C" NOT NULL, modified bigint NOT NULL,
+      owner text COLLATE "C", deleted boolean NOT NULL, plain boolean NOT NULL,
+      fields text COLLATE "C" NOT NULL, sharing text, PRIMARY KEY (space, position),
+      CONSTRAINT record_id UNIQUE (space, type, id)
+    );
+    CREATE INDEX record_container ON record (space, container, position);
+    CREATE INDEX record_uncommon ON record (space, type) WHERE NOT plain;
+    CREATE TABLE departure (
+      space text COLLATE "C" NOT NULL, position bigint NOT NULL, type text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL, container text COLLATE "C" NOT NULL,
+      PRIMARY KEY (space, position, type, id, container)
+    );
+    CREATE TABLE history (
+      space text COLLATE "C" NOT NULL, position bigint NOT NULL, container text COLLATE "C" NOT NULL,
+      type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, kind bigint NOT NULL,
+      moved_from text COLLATE "C", principal text COLLATE "C", time bigint NOT NULL, fields text NOT NULL,
+      PRIMARY KEY (space, position)
+    );
+    CREATE TABLE operation (
+      space text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+      outcome text NOT NULL, at bigint NOT NULL, PRIMARY KEY (space, device, id)
+    );
+    CREATE TABLE member (
+      space text COLLATE "C" NOT NULL, principal text COLLATE "C" NOT NULL, list text COLLATE "C" NOT NULL,
+      PRIMARY KEY (space, principal, list)
+    );
+    CREATE INDEX member_list ON member (space, list);
+    CREATE TABLE shared (
+      space text COLLATE "C" NOT NULL, list text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL, PRIMARY KEY (space, list, type, id)
+    );
+    CREATE INDEX shared_record ON shared (space, type, id);
+    CREATE TABLE notice (
+      space text COLLATE "C" NOT NULL, principal text COLLATE "C" NOT NULL, position bigint NOT NULL,
+      type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (space, principal, position),
+      CONSTRAINT notice_record UNIQUE (space, principal, type, id)
+    );
+    CREATE TABLE writer (
+      space text COLLATE "C" NOT NULL, writer text COLLATE "C" NOT NULL, serial bigint NOT NULL,
+      at timestamptz NOT NULL, PRIMARY KEY (space, writer)
+    );
+    CREATE TABLE mark (
+      space text COLLATE "C" NOT NULL, at bigint NOT NULL, position bigint NOT NULL, PRIMARY KEY (space, at)
+    );
+    CREATE TABLE device (
+      space text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, scope text COLLATE "C" NOT NULL,
+      position bigint NOT NULL, at bigint NOT NULL, PRIMARY KEY (space, device, scope)
+    );
+    """
+  ]
+
+  /// Makes the schema and its tables where they are missing and takes the steps that are not yet taken. Processes that
+  /// start at the same time wait for each other. Throws `StoreError` for tables of a newer version.
+  static func install(in schema: String, on connection: PostgresConnection) throws {
+    guard connection.serverEncoding == "UTF8" else {
+      throw StoreError(
+        .cannotOpen,
+        "The database's encoding is \(connection.serverEncoding); texts need UTF8. Make one by "
+          + "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.")
+    }
+    let name = schema.quotedIdentifier
+    try connection.execute("BEGIN")
+    do {
+      var lock = PostgresStatement("SELECT pg_advisory_xact_lock(hashtextextended('bothy ' || $1, 0))")
+      lock.bind(schema)
+      _ = try connection.run(lock)
+      var look = PostgresStatement("SELECT to_regnamespace($1) IS NOT NULL")
+      look.bind(name)
+      if try !connection.run(look).bool(0, 0) { try connection.execute("CREATE SCHEMA \(name)") }
+      try connection.execute("SET LOCAL search_path TO \(name)")
+      var version = Int64(0)
+      if try connection.run(PostgresStatement("SELECT to_regclass('bothy_version') IS NOT NULL")).bool(0, 0) {
+        version = try connection.run(PostgresStatement("SELECT version FROM bothy_version")).int(0, 0)
+      } else {
+        try connection.execute("CREATE TABLE bothy_version (version bigint NOT NULL)")
+        try connection.execute("INSERT INTO bothy_version VALUES (0)")
+      }
+      try advance(from: version, on: connection)
+      try connection.execute("COMMIT")
+    } catch {
+      if connection.isInTransaction {
+        // What went wrong is what counts; a connection that is gone has nothing to roll back.
+        try? connection.execute("ROLLBACK")
+      }
+      throw error
+    }
+  }
+
+  private static func advance(from version: Int64, on connection: PostgresConnection) throws {
+    guard version <= steps.count else {
+      throw StoreError(
+        .newerFile,
+        "The tables have version \(version), this server knows \(steps.count). Update it: a newer one was here."
+      )
+    }
+    guard version < steps.count else { return }
+    for step in steps.dropFirst(Int(version)) { try connection.execute(step) }
+    try connection.execute("UPDATE bothy_version SET version = \(steps.count)")
+  }
+}

@@ -1,0 +1,43 @@
+import BothyStore
+import BothySync
+
+/// What changed, by whom and when: appended with each change, dropped past a number.
+extension PostgresTransaction {
+  func put(_ entries: [HistoryEntry], keeping limit: Int) throws {
+    guard limit > 0, !entries.isEmpty else { return }
+    var insert = statement(LedgerSQL.putHistory)
+    insert.bind(entries.map(\.position))
+    insert.bind(entries.map(\.container))
+    insert.bind(entries.map(\.record.type))
+    insert.bind(entries.map(\.record.id))
+    insert.bind(entries.map(\.kind.number))
+    insert.bind(entries.map(\.movedFrom))
+    insert.bind(entries.map(\.principal))
+    insert.bind(entries.map(\.time))
+    insert.bind(entries.map { JSONValue.array($0.fields.map { .string($0) }).canonicalText })
+    write(insert)
+    // Now and then, not with each change: finding where to cut costs a walk over what is kept.
+    guard entries.contains(where: { $0.position % 256 == 0 }) else { return }
+    var delete = statement(LedgerSQL.cutHistory)
+    delete.bind(Int64(limit))
+    write(delete)
+  }
+
+  func history(_ query: HistoryQuery) throws -> [HistoryEntry] {
+    var select = statement(LedgerSQL.history(LedgerSQL.Scope(query.scope)))
+    select.bind(query.scope.container)
+    select.bind(query.before ?? .max)
+    select.bind(query.record?.type)
+    select.bind(query.record?.id)
+    select.bind(Int64(query.limit))
+    let rows = try read(select)
+    return try (0..<rows.count).map { row in
+      let fields = try JSONValue(parsing: rows.text(row, 8) ?? "[]").arrayValue ?? []
+      return HistoryEntry(
+        position: rows.int(row, 0), kind: Operation.Kind(number: rows.int(row, 4)),
+        record: RecordID(type: rows.text(row, 2) ?? "", id: rows.text(row, 3) ?? ""),
+        container: rows.text(row, 1) ?? "", movedFrom: rows.text(row, 5), principal: rows.text(row, 6),
+        time: rows.int(row, 7), fields: fields.compactMap(\.stringValue))
+    }
+  }
+}

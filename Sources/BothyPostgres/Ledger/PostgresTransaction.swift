@@ -1,0 +1,176 @@
+import BothyStore
+import BothySync
+
+/// One transaction of a `PostgresLedger`, or the part of one that belongs to one of several writes.
+///
+/// Writes are kept back and travel with the next reading or with the commit: a round trip for many.
+final class PostgresTransaction: LedgerTransaction {
+  /// How many records are read at a time where all are visited.
+  private static let piece = 500
+
+  let connection: PostgresConnection
+  let space: String
+  let epoch: String
+  private(set) var head: Int64
+  let floor: Int64
+  private var cursors = 0
+  private var waiting: [PostgresStatement] = []
+  /// Whether anything was sent.
+  private var isSent = false
+  private(set) var hasWritten = false
+
+  init(_ connection: PostgresConnection, space: String, epoch: String = "", head: Int64 = 0, floor: Int64 = 0)
+  {
+    self.connection = connection
+    self.space = space
+    self.epoch = epoch
+    self.head = head
+    self.floor = floor
+  }
+
+  /// From the space's row, if there is one.
+  convenience init(_ connection: PostgresConnection, space: String, row: PostgresResult) {
+    if row.count == 0 {
+      self.init(connection, space: space)
+    } else {
+      self.init(
+        connection, space: space, epoch: row.text(0, 0) ?? "", head: row.int(0, 1), floor: row.int(0, 2))
+    }
+  }
+
+  /// A statement whose first parameter is the space.
+  func statement(_ sql: String) -> PostgresStatement { PostgresStatement(sql, in: space) }
+
+  /// Reads, after all that was to be written before.
+  func read(_ statement: PostgresStatement) throws -> PostgresResult {
+    isSent = true
+    let statements = takeWaiting() + [statement]
+    guard let result = try connection.run(statements).last else {
+      throw PostgresFailure(message: "PostgreSQL gave no answer.")
+    }
+    return result
+  }
+
+  /// Writes with the next reading.
+  func write(_ statement: PostgresStatement) {
+    hasWritten = true
+    waiting.append(statement)
+  }
+
+  /// The same for what changes nothing.
+  func command(_ sql: String) { waiting.append(.command(sql)) }
+
+  /// What was not sent yet; the caller sends it.
+  func takeWaiting() -> [PostgresStatement] {
+    isSent = true
+    defer { waiting = [] }
+    return waiting
+  }
+
+  /// Takes back all since the savepoint that was the first command.
+  func undo(to savepoint: String) throws {
+    waiting = []
+    guard isSent else { return }
+    _ = try connection.run([
+      .command("ROLLBACK TO SAVEPOINT \(savepoint)"), .command("RELEASE SAVEPOINT \(savepoint)"),
+    ])
+  }
+
+  func moveHead(to last: Int64) {
+    head = max(head, last)
+    var update = statement(LedgerSQL.moveHead)
+    update.bind(head)
+    write(update)
+  }
+
+  /// A statement whose second parameter is the path of a scope.
+  private func scoped(_ scope: PullScope, _ sql: (LedgerSQL.Scope) -> String) -> PostgresStatement {
+    var statement = statement(sql(LedgerSQL.Scope(scope)))
+    statement.bind(scope.container)
+    return statement
+  }
+
+  static func record(_ rows: PostgresResult, _ row: Int) throws -> LedgerRecord {
+    let position = rows.int(row, 0)
+    let record = ServerRecord(
+      id: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""),
+      container: rows.text(row, 3) ?? "", version: String(position), modified: rows.int(row, 4),
+      owner: rows.text(row, 5), isDeleted: rows.bool(row, 6),
+      fields: FieldsDocument(canonical: rows.bytes(row, 7)),
+      sharing: try rows.text(row, 8).map(Sharing.init(json:)) ?? .nobody)
+    return LedgerRecord(position: position, record: record)
+  }
+
+  func records(_ rows: PostgresResult) throws -> [LedgerRecord] {
+    try (0..<rows.count).map { try Self.record(rows, $0) }
+  }
+
+  func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord] {
+    guard !ids.isEmpty else { return [:] }
+    var select = statement(LedgerSQL.records)
+    select.bind(ids.map(\.type))
+    select.bind(ids.map(\.id))
+    let found = try records(try read(select))
+    return Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord] {
+    var select = scoped(scope, LedgerSQL.changes)
+    select.bind(position)
+    select.bind(Int64(limit))
+    return try records(try read(select))
+  }
+
+  func departures(after: Int64, upTo last: Int64, from scope: PullScope, limit: Int) throws
+    -> [LedgerDeparture]
+  {
+    if scope == .space { return [] }
+    var select = scoped(scope, LedgerSQL.departures)
+    select.bind(after)
+    select.bind(last)
+    select.bind(Int64(limit))
+    let rows = try read(select)
+    return (0..<rows.count).map { row in
+      LedgerDeparture(
+        position: rows.int(row, 0), id: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""),
+        container: rows.text(row, 3) ?? "")
+    }
+  }
+
+  func position(of scope: PullScope) throws -> Int64 { try read(scoped(scope, LedgerSQL.position)).int(0, 0) }
+
+  func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws {
+    let cursor = cursors
+    cursors += 1
+    var declare = scoped(scope) { LedgerSQL.visit($0, cursor: cursor) }
+    declare.isKept = false
+    waiting.append(declare)
+    let fetch = PostgresStatement.command("FETCH \(Self.piece) FROM visit\(cursor)")
+    while true {
+      let rows = try read(fetch)
+      for row in 0..<rows.count { try body(Self.record(rows, row)) }
+      if rows.count < Self.piece { break }
+    }
+    command("CLOSE visit\(cursor)")
+  }
+
+  func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
+    guard !operations.isEmpty else { return [:] }
+    var select = statement(LedgerSQL.outcomes)
+    select.bind(device)
+    select.bind(operations)
+    let rows = try read(select)
+    var found: [String: Outcome.Verdict] = [:]
+    for row in 0..<rows.count {
+      guard let id = rows.text(row, 0), let text = rows.text(row, 1) else { continue }
+      found[id] = try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
+    }
+    return found
+  }
+}
+
+extension LedgerSQL.Scope {
+  init(_ scope: PullScope) {
+    self = !scope.includesChildren ? .one : scope.container.isEmpty ? .all : .tree
+  }
+}

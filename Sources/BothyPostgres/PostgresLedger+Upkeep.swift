@@ -1,0 +1,110 @@
+import BothyStore
+public import BothySync
+
+/// What operators do with the spaces, and what is remembered for them beside the records. Each change is one transaction
+/// that holds the space's lock and may be done twice.
+extension PostgresLedger: LedgerUpkeep {
+  public func spaces() async throws -> [String] {
+    try await look { connection in
+      let rows = try connection.run(PostgresStatement(LedgerSQL.spaces))
+      return (0..<rows.count).compactMap { rows.text($0, 0) }
+    }
+  }
+
+  public func startEpoch(space: String) async throws {
+    try await change(space) {
+      var update = PostgresStatement(LedgerSQL.startEpoch, in: space)
+      update.bind(UUIDv7.make())
+      // What devices acknowledged was of the history before.
+      return [update, PostgresStatement(LedgerSQL.forgetDevices, in: space)]
+    }
+  }
+
+  public func compact(space: String, upTo position: Int64) async throws {
+    try await change(space) {
+      [
+        LedgerSQL.raiseFloor, LedgerSQL.forgetTombstones, LedgerSQL.forgetDepartures, LedgerSQL.forgetNotices,
+      ].map { sql in
+        var statement = PostgresStatement(sql, in: space)
+        statement.bind(position)
+        return statement
+      }
+    }
+  }
+
+  public func statistics(of space: String) async throws -> SpaceStatistics {
+    try await look { connection in
+      let found = try connection.run([
+        PostgresStatement(LedgerSQL.state, in: space), PostgresStatement(LedgerSQL.recordNumbers, in: space),
+        PostgresStatement(LedgerSQL.outcomeNumber, in: space),
+        PostgresStatement(LedgerSQL.deviceNumber, in: space),
+      ])
+      let isThere = found[0].count > 0
+      var numbers = SpaceStatistics(
+        space: space, epoch: isThere ? found[0].text(0, 0) ?? "" : "", head: isThere ? found[0].int(0, 1) : 0,
+        floor: isThere ? found[0].int(0, 2) : 0)
+      numbers.records = Int(found[1].int(0, 0))
+      numbers.tombstones = Int(found[1].int(0, 1))
+      numbers.containers = Int(found[1].int(0, 2))
+      numbers.bytes = found[1].int(0, 3)
+      numbers.outcomes = Int(found[2].int(0, 0))
+      numbers.devices = Int(found[3].int(0, 0))
+      return numbers
+    }
+  }
+
+  public func principals(of space: String) async throws -> [PrincipalStatistics] {
+    try await look { connection in
+      let rows = try connection.run(PostgresStatement(LedgerSQL.principals, in: space))
+      return (0..<rows.count).map { row in
+        PrincipalStatistics(
+          principal: rows.text(row, 0) ?? "", records: Int(rows.int(row, 1)), lists: Int(rows.int(row, 2)))
+      }
+    }
+  }
+
+  public func remove(space: String) async throws {
+    try await change(space) { LedgerSQL.removal.map { PostgresStatement($0, in: space) } }
+  }
+
+  public func mark(space: String, at time: Int64, keepingSince oldest: Int64) async throws {
+    try await change(space) {
+      [(LedgerSQL.mark, time), (LedgerSQL.forgetMarks, oldest), (LedgerSQL.forgetOldDevices, oldest)].map {
+        var statement = PostgresStatement($0.0, in: space)
+        statement.bind($0.1)
+        return statement
+      }
+    }
+  }
+
+  public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {
+    try await look { connection in
+      var select = PostgresStatement(LedgerSQL.marked, in: space)
+      select.bind(time)
+      let rows = try connection.run(select)
+      return rows.count > 0 ? rows.int(0, 0) : 0
+    }
+  }
+
+  public func acknowledge(
+    space: String, device: String, scope: String, position: Int64, at time: Int64
+  ) async throws {
+    try await change(space) {
+      var insert = PostgresStatement(LedgerSQL.acknowledge, in: space)
+      insert.bind(device)
+      insert.bind(scope)
+      insert.bind(position)
+      insert.bind(time)
+      return [insert]
+    }
+  }
+
+  public func acknowledged(space: String, since time: Int64) async throws -> Int64? {
+    try await look { connection in
+      var select = PostgresStatement(LedgerSQL.acknowledged, in: space)
+      select.bind(time)
+      let rows = try connection.run(select)
+      return rows.isNull(0, 0) ? nil : rows.int(0, 0)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// One caller's part of a transaction that several callers share.
+package struct JoinedWrite: Sendable {
+  package let space: String
+  /// Does the caller's work and gives what answers the caller, to be called once the transaction is committed.
+  package let work: @Sendable (any LedgerTransaction) throws -> @Sendable () -> Void
+  /// Answers the caller that nothing was written.
+  package let fail: @Sendable (any Error) -> Void
+
+  /// Adds the work by `add` and waits for its answer.
+  package static func result<Result: Sendable>(
+    space: String, of body: @escaping @Sendable (any LedgerTransaction) throws -> Result,
+    adding add: (JoinedWrite) -> Void
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      add(
+        JoinedWrite(
+          space: space,
+          work: { transaction in
+            let result = try body(transaction)
+            return { continuation.resume(returning: result) }
+          }, fail: { continuation.resume(throwing: $0) }))
+    }
+  }
+}
+
+/// Group commit: the writes of a lane that come while another is committed wait together and share the next commit.
+///
+/// A lane is what one writer at a time may change: a file of SQLite, a space in PostgreSQL.
+package final class WriteLanes: Sendable {
+  /// The most writes in one transaction: the last of them waits for the work of all.
+  private let limit: Int
+  /// The waiting writes of the lanes at work; a lane that is not in it is idle.
+  private let waiting = Mutex<[String: [JoinedWrite]]>([:])
+
+  package init(limit: Int = 32) { self.limit = max(1, limit) }
+
+  /// Adds a write. True when the lane was idle: the caller sees to it that `take` is called.
+  package func add(_ write: JoinedWrite, to lane: String) -> Bool {
+    waiting.withLock { waiting in
+      let wasIdle = waiting[lane] == nil
+      waiting[lane, default: []].append(write)
+      return wasIdle
+    }
+  }
+
+  /// The writes of the lane's next transaction; none ends the lane's work. The caller calls again when they are done.
+  package func take(from lane: String) -> [JoinedWrite] {
+    waiting.withLock { waiting in
+      let writes = waiting[lane] ?? []
+      if writes.isEmpty {
+        waiting[lane] = nil
+        return []
+      }
+      waiting[lane] = Array(writes.dropFirst(limit))
+      return Array(writes.prefix(limit))
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/* The system's libpq, PostgreSQL's client library. */
+#include <libpq-fe.h>

@@ -1,0 +1,186 @@
+import BothyStore
+import BothySync
+import Testing
+
+/// What holds among transactions: order, snapshots, joint commits.
+extension LedgerConformance {
+  static let transactionChecks: [Check] = [
+    Check("Writes at the same time each get the next positions, and readers never see a gap") { ledger in
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        for writer in 0..<8 {
+          tasks.addTask {
+            for number in 0..<10 {
+              try await ledger.write(space: "s") { transaction in
+                let next = transaction.head + 1
+                try transaction.put([
+                  entry(next, "\(writer)-\(number)a"), entry(next + 1, "\(writer)-\(number)b"),
+                ])
+              }
+            }
+          }
+        }
+        tasks.addTask {
+          var seen: Int64 = 0
+          while seen < 160 {
+            let (head, found) = try await ledger.read(space: "s") { ledger in
+              (ledger.head, try ledger.changes(after: 0, in: .space, limit: 1000).map(\.position))
+            }
+            #expect(found == Array(1..<(head + 1)), "all up to the head, none beyond")
+            #expect(head % 2 == 0, "both of a transaction or none")
+            #expect(head >= seen)
+            seen = head
+            await Task.yield()
+          }
+        }
+        try await tasks.waitForAll()
+      }
+    },
+    Check("A write that fails does not hurt those that share its commit") { ledger in
+      let results = await withTaskGroup(of: (Int, Bool).self) { tasks in
+        for number in 0..<40 {
+          tasks.addTask {
+            do {
+              try await ledger.write(space: "s") { transaction in
+                try transaction.put([entry(transaction.head + 1, "n\(number)")])
+                if number % 4 == 0 {
+                  _ = try transaction.records([.note("n\(number)")])
+                  throw Broken()
+                }
+              }
+              return (number, true)
+            } catch {
+              #expect(error is Broken)
+              return (number, false)
+            }
+          }
+        }
+        return await tasks.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
+      }
+      for number in 0..<40 { #expect(results[number] == (number % 4 != 0)) }
+      let (head, found) = try await ledger.read(space: "s") { ledger in
+        (ledger.head, try ledger.changes(after: 0, in: .space, limit: 100))
+      }
+      #expect(head == 30)
+      #expect(found.map(\.position) == Array(1...30))
+      #expect(Set(found.map(\.record.id.id)) == Set((0..<40).filter { $0 % 4 != 0 }.map { "n\($0)" }))
+    },
+    Check("A transaction reads what it has written") { ledger in
+      let found = try await ledger.write(space: "s") { ledger in
+        try ledger.put([entry(1, "a"), entry(2, "b", in: "x")])
+        try ledger.put([entry(3, "a", title: "again")])
+        try ledger.remember([Outcome(operation: "o", .waiting(on: "p"))], device: "d", at: 1)
+        return (
+          ledger.head, try ledger.changes(after: 0, in: .space, limit: 9),
+          try ledger.outcomes(device: "d", operations: ["o"]).count,
+          try ledger.query(RecordQuery("Note", where: .compare(field: "title", .equal, "again")), schema: nil)
+        )
+      }
+      #expect(found.0 == 3)
+      #expect(found.1 == [entry(2, "b", in: "x"), entry(3, "a", title: "again")])
+      #expect(found.2 == 1)
+      #expect(found.3 == [entry(3, "a", title: "again")])
+    },
+    Check("A read sees one state, whatever is written meanwhile") { ledger in
+      try await ledger.write(space: "s") { try $0.put((1...1200).map { entry($0, "r\($0)") }) }
+      async let writing: Void = ledger.write(space: "s") { transaction in
+        try transaction.put((1...1200).map { entry(1200 + $0, "r\($0)", title: "later") })
+      }
+      let titles = try await ledger.read(space: "s") { ledger in
+        var titles: Set<[UInt8]> = []
+        try ledger.forEachRecord(in: .space) { titles.insert($0.record.fields.bytes) }
+        let head = ledger.head
+        let count = try ledger.count(RecordQuery("Note"), schema: nil)
+        return (titles.count, head == 1200 || head == 2400, count)
+      }
+      try await writing
+      #expect(titles == (1, true, 1200))
+    },
+    Check("Several states of a record in one transaction leave the last") { ledger in
+      try await ledger.write(space: "s") { ledger in
+        try ledger.put([entry(1, "a", title: "first"), entry(2, "a", title: "second")])
+      }
+      let found = try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) }
+      #expect(found == [entry(2, "a", title: "second")])
+    },
+    Check("A new epoch lets positions jump; spaces are listed by name") { ledger in
+      for space in ["s", "b", "é", "B"] {
+        try await ledger.write(space: space) { try $0.put([entry(1, "a")]) }
+      }
+      let before = try await ledger.read(space: "s") { $0.epoch }
+      let ledger = try #require(ledger as? any LedgerUpkeep)
+      try await ledger.startEpoch(space: "s")
+      let after = try await ledger.read(space: "s") { ($0.epoch, $0.head) }
+      #expect(after.0 != before && !after.0.isEmpty)
+      #expect(after.1 == 1 + 4_294_967_296)
+      #expect(try await ledger.read(space: "b") { $0.head } == 1)
+      #expect(try await ledger.spaces() == ["B", "b", "s", "é"])
+      try await ledger.check()
+    },
+    Check("Compaction forgets tombstones, departures and notices up to a position") { ledger in
+      var moved = entry(3, "c", in: "y")
+      moved.leaves = "x"
+      let entries = [entry(1, "a"), entry(2, "b", isDeleted: true), moved, entry(5, "d", isDeleted: true)]
+      try await ledger.write(space: "s") { ledger in
+        try ledger.put(entries)
+        try ledger.put([SightNotice(position: 4, principal: "bob", record: .note("a"))])
+      }
+      try await #require(ledger as? any LedgerUpkeep).compact(space: "s", upTo: 4)
+      let found = try await ledger.read(space: "s") { ledger in
+        (
+          ledger.floor, try ledger.changes(after: 0, in: .space, limit: 9).map(\.record.id.id),
+          try ledger.departures(after: 0, upTo: 9, from: PullScope(container: "x"), limit: 9).count,
+          try ledger.notices(for: "bob", after: 0, limit: nil).count
+        )
+      }
+      #expect(found == (4, ["a", "c", "d"], 0, 0))
+    },
+  ]
+
+  static let historyChecks: [Check] = [
+    Check("History is told newest first, by scope, record and page") { ledger in
+      @Sendable func change(_ position: Int64, _ id: String, _ container: String) -> HistoryEntry {
+        HistoryEntry(
+          position: position, kind: position == 1 ? .insert : .update, record: .note(id),
+          container: container,
+          movedFrom: position == 3 ? "x" : nil, principal: position == 2 ? nil : "ann", time: position * 100,
+          fields: ["score", "title"])
+      }
+      let entries = [change(1, "a", "x"), change(2, "b", "x/y"), change(3, "a", "z"), change(4, "b", "x/y")]
+      try await ledger.write(space: "s") { try $0.put(entries, keeping: 100) }
+      let found = try await ledger.read(space: "s") { ledger in
+        try [
+          HistoryQuery(), HistoryQuery(scope: PullScope(container: "x", includesChildren: true)),
+          HistoryQuery(record: .note("a")), HistoryQuery(before: 4, limit: 2),
+          HistoryQuery(scope: PullScope(container: "none")),
+        ].map { try ledger.history($0) }
+      }
+      #expect(found[0] == entries.reversed())
+      #expect(found.dropFirst().map { $0.map(\.position) } == [[4, 2, 1], [3, 1], [3, 2], []])
+    },
+    Check("History beyond the number to keep is dropped now and then") { ledger in
+      try await ledger.write(space: "s") { ledger in
+        for position in Int64(1)...600 {
+          let entry = HistoryEntry(
+            position: position, kind: .update, record: .note("a"), container: "Note", time: position)
+          try ledger.put([entry], keeping: 50)
+        }
+      }
+      let kept = try await ledger.read(space: "s") {
+        try $0.history(HistoryQuery(limit: 1000)).map(\.position)
+      }
+      #expect(kept.first == 600)
+      #expect(kept.count >= 50 && kept.count < 200)
+    },
+  ]
+}
+
+extension Schema {
+  static let notes = Schema(
+    types: [
+      TypeSchema("Note", fields: [FieldSchema("title", .text), FieldSchema("score", .int, optional: true)])
+    ])
+}
+
+extension RecordID {
+  static func note(_ id: String) -> RecordID { RecordID(type: "Note", id: id) }
+}

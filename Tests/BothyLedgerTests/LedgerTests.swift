@@ -1,0 +1,82 @@
+import BothyStore
+import BothySync
+import Testing
+
+@Suite("Ledgers in SQLite", .timeLimit(.minutes(5)))
+struct SQLiteLedgerTests {
+  @Test("A SQLite ledger in memory conforms", arguments: LedgerConformance.checks)
+  func memory(check: LedgerConformance.Check) async throws { try await check.run(SQLiteLedger()) }
+
+  @Test("A SQLite ledger in a file conforms", arguments: LedgerConformance.checks)
+  func file(check: LedgerConformance.Check) async throws {
+    let folder = try TemporaryFolder()
+    let ledger = try SQLiteLedger(at: folder.path + "/ledger.sqlite")
+    try await check.run(ledger)
+    try ledger.close()
+  }
+
+  @Test("A SQLite ledger answers queries as the reference does", arguments: 0..<20 as Range<UInt64>)
+  func queries(seed: UInt64) async throws { try await QueryConformance(seed: seed).run(SQLiteLedger()) }
+
+  @Test("What a file ledger holds is there when it is opened again")
+  func reopening() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let first = try SQLiteLedger(at: path)
+    let epoch = try await first.write(space: "s") { ledger in
+      try ledger.put([LedgerConformance.entry(1, "a")])
+      return ledger.epoch
+    }
+    try first.close()
+    let second = try SQLiteLedger(at: path)
+    let found = try await second.read(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
+    #expect(found == (1, epoch, 1))
+    #expect(try await second.spaces() == ["s"])
+    try second.close()
+  }
+}
+
+/// Random queries over random records: a ledger answers as the reference evaluator does, and counts as many.
+struct QueryConformance {
+  let seed: UInt64
+
+  func run(_ ledger: any Ledger) async throws {
+    var world = RandomQueries(seed: seed)
+    let type = world.type
+    let schema = Schema(types: [type])
+    // Versions are the ledger's own, and every record has a container.
+    var records = world.records(40)
+    for index in records.indices { records[index].version = String(index + 1) }
+    let entries = records.enumerated().map { index, record in
+      LedgerRecord(
+        position: Int64(index + 1),
+        record: ServerRecord(
+          id: record.recordID, container: record.container, version: String(index + 1), modified: 0,
+          fields: FieldsDocument(canonical: document(record))))
+    }
+    try await ledger.write(space: "s") { try $0.put(entries) }
+    for round in 0..<40 {
+      let query = world.query()
+      let expected = try query.evaluate(over: records, schema: type).map(\.id)
+      let found = try await ledger.read(space: "s") { ledger in
+        (try ledger.query(query, schema: schema).map(\.record.id.id), try ledger.count(query, schema: schema))
+      }
+      let comment: Comment = "seed \(seed), round \(round): \(query)"
+      #expect(found.0 == expected, comment)
+      var all = query
+      (all.limit, all.offset) = (nil, 0)
+      #expect(found.1 == (try all.evaluate(over: records, schema: type).count), comment)
+    }
+  }
+
+  private func document(_ record: Record) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+      writer.key(name)
+      value.write(to: &writer)
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+}

@@ -1,0 +1,190 @@
+import BothyPostgres
+import BothyStore
+import BothySync
+import Foundation
+import Synchronization
+import Testing
+
+/// The PostgreSQL that `scripts/with-postgres` has started.
+enum RealPostgres {
+  static let url = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"]
+  static let hint: Comment =
+    "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyLedgerTests"
+
+  /// A schema of its own, so that every test has new spaces.
+  static func newSchema() -> String { "t" + UUID().uuidString.lowercased().replacing("-", with: "") }
+
+  static func open(_ schema: String = newSchema(), connections: Int = 4) async throws -> PostgresLedger {
+    try await PostgresLedger.open(
+      url ?? "", configuration: PostgresLedger.Configuration(schema: schema, connections: connections))
+  }
+
+  static func with(_ body: (PostgresLedger) async throws -> Void) async throws {
+    let ledger = try await open()
+    defer { ledger.close() }
+    try await body(ledger)
+  }
+}
+
+@Suite(
+  "A ledger in PostgreSQL", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(5)))
+struct PostgresLedgerTests {
+  @Test("A PostgreSQL ledger conforms", arguments: LedgerConformance.checks)
+  func conformance(check: LedgerConformance.Check) async throws { try await RealPostgres.with(check.run) }
+
+  @Test("A PostgreSQL ledger answers queries as the reference does", arguments: 0..<40 as Range<UInt64>)
+  func queries(seed: UInt64) async throws {
+    try await RealPostgres.with { try await QueryConformance(seed: seed).run($0) }
+  }
+
+  @Test("What a ledger holds is there for another process, and when it is opened again")
+  func reopening() async throws {
+    let schema = RealPostgres.newSchema()
+    let first = try await RealPostgres.open(schema)
+    let second = try await RealPostgres.open(schema)
+    let epoch = try await first.write(space: "s") { ledger in
+      try ledger.put([LedgerConformance.entry(1, "a")])
+      return ledger.epoch
+    }
+    first.close()
+    let found = try await second.write(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
+    #expect(found == (1, epoch, 1))
+    second.close()
+  }
+
+  @Test("Many processes that start at the same time make the tables once")
+  func starting() async throws {
+    let schema = RealPostgres.newSchema()
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for _ in 0..<8 {
+        tasks.addTask {
+          let ledger = try await RealPostgres.open(schema)
+          try await ledger.write(space: "s") { ledger in
+            try ledger.put([LedgerConformance.entry(ledger.head + 1, UUIDv7.make())])
+          }
+          ledger.close()
+        }
+      }
+      try await tasks.waitForAll()
+    }
+    let ledger = try await RealPostgres.open(schema)
+    #expect(try await ledger.read(space: "s") { $0.head } == 8)
+    ledger.close()
+  }
+
+  @Test("Texts with a zero character are kept, and queries over them answer as the reference does")
+  func zeroCharacters() async throws {
+    try await RealPostgres.with { ledger in
+      let titles = ["a", "a\u{0}b", "a\\u0000", "", "b"]
+      let entries = titles.enumerated().map { index, title in
+        LedgerConformance.entry(Int64(index + 1), "n\(index)", title: title)
+      }
+      try await ledger.write(space: "s") { try $0.put(entries) }
+      let queries = [
+        RecordQuery("Note", where: .compare(field: "title", .equal, .text("a\u{0}b"))),
+        RecordQuery(
+          "Note", where: .contains(field: "title", "A", ignoringCase: true), order: [Ordering("title")]),
+        RecordQuery(
+          "Note", where: .compare(field: "title", .greater, .text("a")), order: [Ordering("title")]),
+      ]
+      let found = try await ledger.read(space: "s") { ledger in
+        try queries.map { try ledger.query($0, schema: .notes).map(\.record.id.id) }
+      }
+      #expect(found == [["n1"], ["n0", "n1", "n2"], ["n1", "n2", "n4"]])
+      #expect(try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) } == entries)
+    }
+  }
+
+  @Test("News of a space reach the other processes and not the one that made them")
+  func news() async throws {
+    let schema = RealPostgres.newSchema()
+    let first = try await RealPostgres.open(schema)
+    let second = try await RealPostgres.open(schema)
+    try await first.write(space: "s") { _ in }
+    let (heard, hearing) = AsyncStream.makeStream(of: String.self)
+    let (ownHeard, ownHearing) = AsyncStream.makeStream(of: String.self)
+    second.passNews(of: { ["s"] }, to: { hearing.yield($0) })
+    first.passNews(of: { [] }, to: { ownHearing.yield($0) })
+    var names = heard.makeAsyncIterator()
+    #expect(await names.next() == "s", "a look at the beginning")
+    try await first.write(space: "s") { try $0.put([LedgerConformance.entry(1, "a")]) }
+    #expect(await names.next() == "s")
+    first.close()
+    second.close()
+    ownHearing.finish()
+    #expect(await ownHeard.reduce(0) { count, _ in count + 1 } == 0)
+  }
+
+  @Test("A database that is not there is told of at once by a check, and with a reason")
+  func unreachable() async throws {
+    let configuration = PostgresLedger.Configuration(patience: .milliseconds(1))
+    let error = await #expect(throws: LedgerUnavailable.self) {
+      _ = try await PostgresLedger.open("postgres://bothy@127.0.0.1:1/none", configuration: configuration)
+    }
+    #expect(error?.reason == .unreachable)
+  }
+}
+
+/// What lets the tables and statements be distributed by space.
+@Suite(
+  "The distribution key", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(5)))
+struct DistributionKeyTests {
+  @Test("The key, every constraint and every index of each table begin with the space")
+  func catalogue() async throws {
+    let schema = RealPostgres.newSchema()
+    try await RealPostgres.open(schema).close()
+    let indexes = try PostgresCatalogue.rows(
+      RealPostgres.url ?? "",
+      """
+      SELECT t.relname, i.relname, (SELECT attname FROM pg_attribute
+        WHERE attrelid = t.oid AND attnum = x.indkey[0])
+      FROM pg_index x JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
+      WHERE t.relnamespace = '\(schema)'::regnamespace
+      """)
+    #expect(indexes.count >= 16)
+    for index in indexes { #expect(index[2] == "space", "\(index[0]).\(index[1])") }
+    let tables = try PostgresCatalogue.rows(
+      RealPostgres.url ?? "",
+      """
+      SELECT t.relname, (SELECT attname FROM pg_attribute a JOIN pg_constraint c
+        ON c.conrelid = t.oid AND c.contype = 'p' AND a.attrelid = t.oid AND a.attnum = c.conkey[1])
+      FROM pg_class t WHERE t.relnamespace = '\(schema)'::regnamespace AND t.relkind = 'r'
+      """)
+    #expect(tables.count == 12)
+    for table in tables where table[0] != "bothy_version" { #expect(table[1] == "space", "\(table[0])") }
+    let others = try PostgresCatalogue.rows(
+      RealPostgres.url ?? "",
+      """
+      SELECT conname FROM pg_constraint
+      WHERE connamespace = '\(schema)'::regnamespace AND contype NOT IN ('p', 'u')
+      """)
+    #expect(others.isEmpty, "no foreign key, no exclusion, no check across rows")
+  }
+
+  @Test("Every statement that a ledger runs names the space")
+  func statements() async throws {
+    let seen = Mutex<Set<String>>([])
+    var configuration = PostgresLedger.Configuration(schema: RealPostgres.newSchema())
+    configuration.trace = { sql in seen.withLock { _ = $0.insert(sql) } }
+    for check in LedgerConformance.checks {
+      configuration.schema = RealPostgres.newSchema()
+      let ledger = try await PostgresLedger.open(RealPostgres.url ?? "", configuration: configuration)
+      try await check.run(ledger)
+      ledger.close()
+    }
+    let tables = "(space|record|departure|history|operation|member|shared|notice|writer|mark|device)"
+    let reads = try Regex("FROM \(tables)\\b")
+    let writes = try Regex("(INSERT INTO|UPDATE|DELETE FROM) \(tables)\\b")
+    var count = 0
+    for sql in seen.withLock({ $0 }) where sql.contains(reads) || sql.contains(writes) {
+      count += 1
+      if sql == "SELECT space FROM space ORDER BY space" { continue }  // the list of all, for administration
+      let namesSpace =
+        sql.contains("space = $1") || sql.contains("space = ANY($1")
+        || sql.contains(/\(space,[^)]*\)\s+SELECT \$1,/)
+        || sql.contains(/\(space,[^)]*\)\s+VALUES \(\$1,/)
+      #expect(namesSpace, "\(sql)")
+    }
+    #expect(count >= 30, "the statements of a ledger")
+  }
+}

@@ -1,0 +1,1 @@
+../../BothyStoreTests/Queries/SeededGenerator.swift

@@ -1,0 +1,1 @@
+../../BothyStoreTests/Support/TemporaryFolder.swift

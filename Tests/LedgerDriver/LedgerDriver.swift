@@ -1,0 +1,71 @@
+import BothyPostgres
+import BothyStore
+import BothySync
+import Foundation
+
+/// Measures what group commit brings: writes a second of 32 callers at one space, with and without joint commits, in
+/// turn, on SQLite and, where BOTHY_POSTGRES is set, on PostgreSQL.
+@main
+struct LedgerDriver {
+  private static let callers = 32
+  private static let rounds = 3
+  private static let time = Duration.seconds(2)
+
+  static func main() async throws {
+    let folder = NSTemporaryDirectory() + "bothy-ledger-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    // At worst something is left over in the temporary folder.
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await compare("SQLite") { limit in
+      let path = "\(folder)/\(UUID().uuidString).sqlite"
+      return try SQLiteLedger(at: path, lanes: WriteLanes(limit: limit))
+    }
+    guard let address = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"] else { return }
+    try await compare("PostgreSQL") { limit in
+      var configuration = PostgresLedger.Configuration()
+      configuration.joinedWrites = limit
+      return try await PostgresLedger.open(address, configuration: configuration)
+    }
+  }
+
+  private static func compare(_ name: String, _ make: @Sendable (Int) async throws -> any Ledger) async throws
+  {
+    var best: [Int: Double] = [:]
+    for _ in 0..<rounds {
+      for limit in [1, 32] {
+        best[limit] = max(best[limit] ?? 0, try await writesPerSecond(of: make(limit)))
+      }
+    }
+    let (alone, joined) = (best[1] ?? 1, best[32] ?? 0)
+    print(
+      "\(name): \(Int(alone)) writes/s alone, \(Int(joined)) joined, "
+        + String(format: "%.2f times", joined / alone))
+  }
+
+  /// One record of a kilobyte each, the next caller's turn when the one before is answered.
+  private static func writesPerSecond(of ledger: any Ledger) async throws -> Double {
+    let space = UUID().uuidString
+    let text = String(repeating: "x", count: 1000)
+    let start = ContinuousClock.now
+    let count = try await withThrowingTaskGroup(of: Int.self) { tasks in
+      for caller in 0..<callers {
+        tasks.addTask {
+          var count = 0
+          while ContinuousClock.now - start < time {
+            let id = RecordID(type: "Item", id: "\(caller)-\(count)")
+            try await ledger.write(space: space) { transaction in
+              let position = transaction.head + 1
+              let fields = FieldsDocument(["text": .string(text)])
+              let record = ServerRecord(id: id, version: String(position), modified: 0, fields: fields)
+              try transaction.put([LedgerRecord(position: position, record: record)])
+            }
+            count += 1
+          }
+          return count
+        }
+      }
+      return try await tasks.reduce(0, +)
+    }
+    return Double(count) / ((ContinuousClock.now - start) / .seconds(1))
+  }
+}
