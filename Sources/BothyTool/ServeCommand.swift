@@ -9,7 +9,7 @@ import Logging
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Serves spaces over HTTP from one SQLite file, until interrupted.",
+    abstract: "Serves spaces over HTTP from SQLite or PostgreSQL, until interrupted.",
     discussion: """
       Prints one line with its address when it is ready. Without --tokens, --jwt-keys
       or --jwt-secret everybody who can reach the address may read and write every
@@ -20,6 +20,12 @@ struct ServeCommand: AsyncParsableCommand {
       they change. With --schema records are checked against it and its permissions hold. SIGINT
       and SIGTERM let requests that are under way finish. The API describes itself
       at /openapi.json.
+
+      With --database postgres://… any number of processes may serve the same spaces.
+      They make the tables where they are missing (schema `bothy`), tell each other of
+      news, and wait for a database that restarts; /healthz says when it is away. Keep
+      a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need a
+      folder that all processes share then: --blobs.
 
       --tiles serves what lies in a folder: MBTiles and PMTiles archives, each a source
       named by its file, and folders of tiles, NAME/16/18109/23965.json, with names
@@ -37,9 +43,14 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "n")) var port = 8080
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
   @Option(
-    help: ArgumentHelp("The file that keeps all spaces; blobs go into PATH-blobs.", valueName: "path"),
+    help: ArgumentHelp(
+      "The file that keeps all spaces, or postgres://user@host/database.", valueName: "path"),
     completion: .file())
   var database = "./bothy-server.sqlite"
+  @Option(
+    help: ArgumentHelp("The folder of the blobs; of a file, PATH-blobs by default.", valueName: "dir"),
+    completion: .directory)
+  var blobs: String?
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
   var schema: String?
   @Option(
@@ -69,7 +80,11 @@ struct ServeCommand: AsyncParsableCommand {
   private var maxAge: Duration? { ToolClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
 
   func run() async throws {
-    let configuration = try await serverConfiguration()
+    let clock = try ToolClock()
+    let served = try await ServedLedger.open(database, blobs: blobs, now: { clock.now() })
+    defer { served.close() }
+    let configuration = try await serverConfiguration(served, clock)
+    served.passNews(to: configuration.hints)
     for problem in await configuration.tiles?.problems() ?? [] { Standard.note(problem) }
     let server = BothyServer(configuration)
     let output = output
@@ -85,21 +100,12 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private func serverConfiguration() async throws -> ServerConfiguration {
-    guard !database.contains("://") else {
-      throw ToolError(
-        "'\(database)' can't be served: this version keeps spaces in SQLite files only. Give a file's path."
-      )
-    }
+  private func serverConfiguration(
+    _ served: ServedLedger, _ clock: ToolClock
+  ) async throws -> ServerConfiguration {
     var rules = AuthorityRules()
     if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
-    let secrets = FileSecretStore(folder: database + "-secrets")
-    rules.receiveSecrets = { space, record, values in
-      for (field, value) in values.values {
-        try secrets.set(
-          value, for: SecretKey(RecordID(type: "\(space)/\(record.type)", id: record.id), field: field))
-      }
-    }
+    rules.receiveSecrets = served.secretReceiver
     let control = try await access.control()
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       Standard.note(
@@ -109,13 +115,10 @@ struct ServeCommand: AsyncParsableCommand {
     let library = try tiles.map {
       try TileLibrary(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
     }
-    let clock = try ToolClock()
-    _ = try PrivateFile.create(at: database)
     var limits = ServerConfiguration.Limits()
     access.set(&limits)
     var configuration = ServerConfiguration(
-      host: host, port: port, ledger: try SQLiteLedger(at: database), rules: rules,
-      blobs: FolderVault(at: database + "-blobs", now: { clock.now() }), tiles: library,
+      host: host, port: port, ledger: served.ledger, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }

@@ -38,6 +38,9 @@ public final class HintHub: Sendable {
   /// The hints published since the process began.
   var publishedCount: Int64 { state.withLock { $0.published } }
 
+  /// The spaces that a stream is open for.
+  public var spaces: [String] { state.withLock { Array($0.subscriptions.keys) } }
+
   /// The id of the last hint of a space.
   func lastID(space: String) -> String {
     let count = state.withLock { $0.counts[space] ?? 0 }

@@ -9,6 +9,8 @@ struct MeasuredLedger: Ledger {
 
   var upkeep: (any LedgerUpkeep)? { base.upkeep }
 
+  func check() async throws { try await base.check() }
+
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
   ) async throws -> Result {

@@ -94,6 +94,7 @@ extension ServerProblem {
     case let problem as ServerProblem: self = problem
     case let error as JSONError: self.init(.badRequest, "malformed", error.description)
     case let error as AuthorityError: self.init(error)
+    case let error as LedgerUnavailable: self = .unavailable(error.reason.rawValue)
     case let problem as BlobProblem: self.init(problem)
     case let error as StoreError:
       switch error.code {

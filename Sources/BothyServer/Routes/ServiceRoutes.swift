@@ -21,7 +21,9 @@ extension ServerParts {
 
   private func health(_ call: Call) async throws -> Answer {
     do {
-      _ = try await authority.ledger.read(space: "") { $0.head }
+      try await authority.ledger.check()
+    } catch let error as LedgerUnavailable {
+      throw ServerProblem.unavailable(error.reason.rawValue)
     } catch {  // why is no business of an open address
       throw ServerProblem.unavailable("The database cannot be read.")
     }
