@@ -67,6 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
       "Append spans to a file: a line of JSON for each request and each transaction.", valueName: "file"),
     completion: .file())
   var traces: String?
+  @OptionGroup(title: "Keeping") var keeping: KeepingOptions
   @OptionGroup(title: "Access") var access: AccessOptions
   @OptionGroup var output: OutputOptions
 
@@ -120,6 +121,7 @@ struct ServeCommand: AsyncParsableCommand {
     var configuration = ServerConfiguration(
       host: host, port: port, ledger: served.ledger, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
+    configuration.upkeep = keeping.terms
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }
     return configuration

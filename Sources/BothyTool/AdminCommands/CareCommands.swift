@@ -126,28 +126,16 @@ struct CompactCommand: AsyncParsableCommand {
       A server does this by itself once an hour. A device that was away for longer than
       tombstones are kept starts over at its next sync and keeps its unsynced edits.
 
-      Example:  bothy admin compact --database server.sqlite --tombstones 30d
+      Example:  bothy admin compact --database server.sqlite --keep-tombstones 30d
       """)
 
   @OptionGroup var served: ServedOptions
   @Argument(help: "Only these spaces.") var spaces: [String] = []
-  @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var tombstones = "90d"
-  @Option(help: ArgumentHelp("How long, where every device in use has them.", valueName: "time"))
-  var acknowledged = "7d"
-  @Option(help: ArgumentHelp("How long blobs are kept that no record names; at least 2d.", valueName: "time"))
-  var blobs = "7d"
+  @OptionGroup var keeping: KeepingOptions
   @OptionGroup var output: OutputOptions
 
-  func validate() throws {
-    for text in [tombstones, acknowledged, blobs] where ToolClock.offset("+" + text) == nil {
-      throw ValidationError("'\(text)' is no time such as 90d or 12h.")
-    }
-  }
-
   func run() async throws {
-    func time(_ text: String) -> Int64 { ToolClock.offset("+" + text) ?? 0 }
-    let terms = UpkeepTerms(
-      tombstoneAge: time(tombstones), acknowledgedAge: time(acknowledged), blobGrace: time(blobs))
+    let terms = keeping.terms
     try await AdminSession.with(served) { session in
       var found: [(space: String, report: UpkeepReport)] = []
       for space in try await session.spaces(spaces) {
@@ -167,6 +155,27 @@ struct CompactCommand: AsyncParsableCommand {
         }
       }
     }
+  }
+}
+
+/// How long what nobody needs any more is kept: by a server that runs, and by `bothy admin compact`.
+struct KeepingOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"
+  @Option(help: ArgumentHelp("How long, where every device in use has them.", valueName: "time"))
+  var keepAcknowledged = "7d"
+  @Option(help: ArgumentHelp("How long blobs are kept that no record names; at least 2d.", valueName: "time"))
+  var keepBlobs = "7d"
+
+  func validate() throws {
+    for text in [keepTombstones, keepAcknowledged, keepBlobs] where ToolClock.offset("+" + text) == nil {
+      throw ValidationError("'\(text)' is no time such as 90d or 12h.")
+    }
+  }
+
+  var terms: UpkeepTerms {
+    func time(_ text: String) -> Int64 { ToolClock.offset("+" + text) ?? 0 }
+    return UpkeepTerms(
+      tombstoneAge: time(keepTombstones), acknowledgedAge: time(keepAcknowledged), blobGrace: time(keepBlobs))
   }
 }
 

@@ -60,6 +60,11 @@ struct ImportSpaceCommand: AsyncParsableCommand {
   @OptionGroup var served: ServedOptions
   @Argument(help: "The space; it is made when it is not there.") var space: String
   @Argument(help: "What the export printed, or - for standard input.", completion: .file()) var file: String
+  @Option(
+    help: ArgumentHelp(
+      "The server's schema: those who may no longer see a record that is replaced are told.",
+      valueName: "file"), completion: .file())
+  var schema: String?
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -71,10 +76,12 @@ struct ImportSpaceCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       let reader = try LineReader(file)
+      var authority = session.authority
+      if let schema { authority.rules.schema = try Schema(json: Standard.read(schema)) }
       var total = LedgerImport()
       var batch: [ServerRecord] = []
       func bring() async throws {
-        let done = try await session.authority.restore(batch, into: space)
+        let done = try await authority.restore(batch, into: space)
         total.inserted += done.inserted
         total.updated += done.updated
         total.unchanged += done.unchanged
