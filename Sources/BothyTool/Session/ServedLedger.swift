@@ -49,12 +49,11 @@ struct ServedLedger {
 
   /// What a server does with the secret values of applied operations; nil refuses them, and the device keeps them.
   var secretReceiver: (@Sendable (String, RecordID, Secrets) throws -> Void)? {
-    secrets.map { secrets in
-      { space, record, values in
-        for (field, value) in values.values {
-          try secrets.set(
-            value, for: SecretKey(RecordID(type: "\(space)/\(record.type)", id: record.id), field: field))
-        }
+    guard let secrets else { return nil }
+    return { space, record, values in
+      for (field, value) in values.values {
+        try secrets.set(
+          value, for: SecretKey(RecordID(type: "\(space)/\(record.type)", id: record.id), field: field))
       }
     }
   }
