@@ -1,9 +1,10 @@
+internal import BothyStore
 internal import Crypto
 internal import Foundation
 
 /// SHA-256 of bytes and of files.
 enum Checksum {
-  static func sha256(of bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+  static func sha256(of bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexadecimal }
 
   /// Reads the file once, a mebibyte at a time. Throws what the file system throws; stops when the task is cancelled.
   static func sha256(ofFile path: String) throws -> String {
@@ -14,10 +15,6 @@ enum Checksum {
       try Task.checkCancellation()
       hash.update(data: chunk)
     }
-    return hexadecimal(hash.finalize())
-  }
-
-  private static func hexadecimal(_ digest: SHA256Digest) -> String {
-    digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    return hash.finalize().hexadecimal
   }
 }

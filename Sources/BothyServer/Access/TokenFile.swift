@@ -116,7 +116,7 @@ extension TokenFile.Entry {
     }
     let digest = try Self.digest(members)
     self.init(
-      id: members.id ?? String(TokenFile.hexadecimal(digest).prefix(8)), principal: members.principal,
+      id: members.id ?? String(digest.hexadecimal.prefix(8)), principal: members.principal,
       spaces: members.spaces, groups: members.groups, expires: expires, plain: members.token, digest: digest)
     try check()
   }
@@ -169,7 +169,7 @@ extension TokenFile.Entry {
     }
     writer.beginObject()
     member("id", id)
-    if let plain { member("token", plain) } else { member("sha256", TokenFile.hexadecimal(digest)) }
+    if let plain { member("token", plain) } else { member("sha256", digest.hexadecimal) }
     member("principal", principal)
     member("spaces", spaces)
     if !groups.isEmpty { member("groups", groups) }
@@ -179,13 +179,6 @@ extension TokenFile.Entry {
 }
 
 extension TokenFile {
-  fileprivate static func hexadecimal(_ digest: SHA256Digest) -> String {
-    digest.map { byte in
-      let text = String(byte, radix: 16)
-      return text.count == 1 ? "0" + text : text
-    }.joined()
-  }
-
   /// The digest that is written so; nil for other text.
   fileprivate static func digest(hexadecimal text: String) -> SHA256Digest? {
     let digits = Array(text.utf8)

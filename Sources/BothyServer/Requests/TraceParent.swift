@@ -1,3 +1,4 @@
+import BothyStore
 import Tracing
 
 /// A place in a trace, as `traceparent` says it (W3C Trace Context, 3.2).
@@ -30,12 +31,7 @@ struct TraceParent: Sendable, ServiceContextKey {
   var text: String { "00-\(trace)-\(span)-\(isSampled ? "01" : "00")" }
 
   static func random(bytes: Int) -> String {
-    var text = ""
-    for _ in 0..<bytes {
-      let byte = String(UInt8.random(in: 0...255), radix: 16)
-      text += byte.count == 1 ? "0" + byte : byte
-    }
-    return text
+    (0..<bytes).map { _ in UInt8.random(in: 0...255) }.hexadecimal
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool {

@@ -1,3 +1,4 @@
+import BothyStore
 import Crypto
 import Foundation
 import Synchronization
@@ -30,9 +31,6 @@ final class TagTable: Sendable {
 
   /// The first half of the SHA-256 of some bytes, in hexadecimal digits.
   static func checksum(_ bytes: some DataProtocol) -> String {
-    SHA256.hash(data: bytes).prefix(16).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
+    SHA256.hash(data: bytes).prefix(16).hexadecimal
   }
 }

@@ -60,7 +60,7 @@ final class BlobFolder: Sendable {
         size += Int64(piece.count)
       }
       try file.sync()
-      let sha256 = ContentFile.hexadecimal(hash.finalize())
+      let sha256 = hash.finalize().hexadecimal
       try publish(temporary, as: sha256)
       return (sha256, size)
     } catch {

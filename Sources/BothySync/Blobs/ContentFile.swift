@@ -11,7 +11,7 @@ enum ContentFile {
   static let pieceSize = 256 << 10
 
   /// SHA-256 of `bytes`, 64 lower-case hexadecimal digits.
-  static func sha256(of bytes: some DataProtocol) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+  static func sha256(of bytes: some DataProtocol) -> String { SHA256.hash(data: bytes).hexadecimal }
 
   /// SHA-256 and size of a file. Reads all of it.
   static func digest(of path: String) throws -> (sha256: String, size: Int64) {
@@ -20,14 +20,10 @@ enum ContentFile {
     var offset: Int64 = 0
     while true {
       let piece = try file.read(at: offset, count: pieceSize)
-      if piece.isEmpty { return (hexadecimal(hash.finalize()), offset) }
+      if piece.isEmpty { return (hash.finalize().hexadecimal, offset) }
       hash.update(data: piece)
       offset += Int64(piece.count)
     }
-  }
-
-  static func hexadecimal(_ digest: SHA256Digest) -> String {
-    digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// The size of a file, nil when there is none.

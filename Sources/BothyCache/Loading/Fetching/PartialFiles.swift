@@ -1,3 +1,4 @@
+internal import BothyStore
 internal import Crypto
 package import Foundation
 internal import HTTPTypes
@@ -31,7 +32,7 @@ package struct PartialFiles: Sendable {
   }
 
   private static func name(_ url: String) -> String {
-    SHA256.hash(data: Data(url.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    SHA256.hash(data: Data(url.utf8)).hexadecimal
   }
 
   /// What is there of the address; nil when there is nothing that can be continued.
