@@ -97,7 +97,7 @@ struct SyncPass: Sendable {
         try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) }
       }
     } catch {
-      report.skipped = .refused(code: "local", "\(error)")
+      report.skipped = Self.reason(for: error)
       return report
     }
     while true {
@@ -118,17 +118,19 @@ struct SyncPass: Sendable {
         report.skipped = Task.isCancelled ? .cancelled : SkipReason(error)
         report.retryAfter = error.retryAfter
         return report
-      } catch is CancellationError {
-        report.skipped = .cancelled
-        return report
       } catch let held as Held {
         report.skipped = held.reason
         return report
       } catch {
-        report.skipped = .refused(code: "local", "\(error)")
+        report.skipped = Self.reason(for: error)
         return report
       }
     }
+  }
+
+  /// Why a pass ends that could not go on here. A store says in its own words that a task was cancelled.
+  private static func reason(for error: any Error) -> SkipReason {
+    Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
   }
 
   private struct Step {

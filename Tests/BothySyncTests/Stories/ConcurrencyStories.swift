@@ -162,6 +162,21 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-47
+  @Test("H-47: a sync that is cancelled before it looked for work says so, not that the file refused it")
+  func cancellationAtOnce() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.retitle("b")
+    let store = pair.a.store
+    let first = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await store.sync()
+    }
+    #expect(await first.value.skipped == .cancelled)
+    #expect(await store.sync().skipped == nil)
+    #expect(try await pair.serverTitle() == "b")
+  }
+
+  /// Promises: H-47
   @Test("H-47: a write that throws leaves the store ready for the next sync")
   func throwingWrite() async throws {
     struct Broken: Error {}
