@@ -25,6 +25,7 @@ public final class PostgresLedger: Ledger {
     /// Sees the SQL of each statement.
     package var trace: (@Sendable (String) -> Void)?
 
+    /// The schema `bothy`, 8 connections for writes and 8 for reads, 15 seconds of patience unless told otherwise.
     public init(schema: String = "bothy", connections: Int = 8, patience: Duration = .seconds(15)) {
       self.schema = schema
       self.connections = connections
