@@ -7,7 +7,8 @@ public import BothyStore
 /// every ledger must do.
 public protocol Ledger: Sendable {
   /// Runs `body` in one transaction that holds the space's lock; everything it wrote is durable when this
-  /// returns, or nothing is if it throws.
+  /// returns, or nothing is if it throws. A ledger may run `body` again after undoing what it did before: when others
+  /// were in the way, or a connection was lost.
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
   ) async throws -> Result
@@ -25,8 +26,10 @@ public protocol Ledger: Sendable {
 }
 
 extension Ledger {
+  /// Reads the head of a space without a name, which costs one transaction.
   public func check() async throws { _ = try await read(space: "") { $0.head } }
 
+  /// The ledger itself where it is a `LedgerUpkeep`.
   public var upkeep: (any LedgerUpkeep)? { self as? any LedgerUpkeep }
 }
 
