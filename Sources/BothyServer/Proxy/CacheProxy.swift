@@ -38,7 +38,7 @@ public final class CacheProxy: Service {
     let responder = try ProxyResponder(configuration)
     switch responder.begin(request) {
     case .answered(let answer): return answer
-    case .open(let plan, let target): return await responder.finish(plan, target, request)
+    case .open(let order): return await responder.finish(order)
     }
   }
 

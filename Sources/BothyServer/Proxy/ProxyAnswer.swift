@@ -1,5 +1,6 @@
 package import Foundation
 import HTTPTypes
+import NIOCore
 package import NIOHTTP1
 
 /// One answer of the proxy, not yet framed for a connection.
@@ -21,9 +22,14 @@ package struct ProxyAnswer: Sendable {
   init(status: Int, fields: HTTPHeaders, cacheStatus: String, body: Body) {
     self.status = status
     self.fields = fields
-    self.fields.add(name: "Cache-Status", value: "bothy; " + cacheStatus)
+    self.fields.add(name: "Cache-Status", value: Self.cache + cacheStatus)
     self.body = body
   }
+
+  /// What the cache had to do with an answer that was fresh in it.
+  static let hit = "hit"
+  /// What stands before it.
+  static let cache = "bothy; "
 
   /// An answer of the proxy's own: why there is no other.
   static func problem(_ status: Int, _ sentence: String, _ cacheStatus: String) -> ProxyAnswer {
@@ -37,11 +43,14 @@ package struct ProxyAnswer: Sendable {
   ///
   /// - Parameter isLast: whether it ends for another reason than what the request and the answer say.
   func framed(for request: HTTPRequestHead, isLast: Bool) -> (head: HTTPResponseHead, closes: Bool) {
+    framed(in: request.version, isLast: isLast || !request.goesOn)
+  }
+
+  /// - Parameter isLast: whether the connection ends for another reason than what the answer says.
+  func framed(in version: HTTPVersion, isLast: Bool) -> (head: HTTPResponseHead, closes: Bool) {
     var fields = fields
-    let isOld = request.version.isOld
-    // After a request to change the protocol nothing more is read of the connection.
-    let changes = request.method == .CONNECT || request.headers.contains(name: "upgrade")
-    var closes = isLast || changes || !request.isKeepAlive
+    let isOld = version.isOld
+    var closes = isLast
     switch body {
     case .none: break
     case .whole(let bytes): fields.add(name: "Content-Length", value: String(bytes.count))
@@ -51,9 +60,22 @@ package struct ProxyAnswer: Sendable {
     if closes, !isOld { fields.add(name: "Connection", value: "close") }
     if !closes, isOld { fields.add(name: "Connection", value: "keep-alive") }
     return (
-      HTTPResponseHead(version: request.version, status: .init(statusCode: status), headers: fields), closes
+      HTTPResponseHead(version: version, status: .init(statusCode: status), headers: fields), closes
     )
   }
+}
+
+extension HTTPResponseHead {
+  /// Its bytes, without the empty line at their end.
+  func write(into buffer: inout ByteBuffer) {
+    buffer.writeString("HTTP/\(version.major).\(version.minor) \(status.code) \(status.reasonPhrase)\r\n")
+    for (name, value) in headers { buffer.writeString("\(name): \(value)\r\n") }
+  }
+}
+
+extension HTTPRequestHead {
+  /// Whether the connection may go on after the answer. After a request to change the protocol nothing more is read.
+  var goesOn: Bool { isKeepAlive && method != .CONNECT && !headers.contains(name: "upgrade") }
 }
 
 extension HTTPVersion {

@@ -20,13 +20,19 @@ struct ProxyChannel: ServerChildChannel {
       var encoding = HTTPResponseEncoder.Configuration()
       // The encoder does not know which answers are to HEAD; `ProxyAnswer.framed` does.
       encoding.automaticallySetFramingHeaders = false
+      // Never so small that a common request comes in two pieces.
+      try channel.syncOptions?.setOption(
+        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 4096, initial: 4096, maximum: 65536))
       let pipeline = channel.pipeline.syncOperations
-      try pipeline.addHandlers(IdleStateHandler(readTimeout: idleTimeout), BackPressureHandler())
+      let connection = ProxyConnection(responder, logger)
+      try pipeline.addHandlers(
+        IdleStateHandler(readTimeout: idleTimeout), BackPressureHandler(),
+        ProxyShortcut(responder, connection))
       // One request at a time comes through, in order; what is no HTTP is answered with 400. Fields are not checked
       // again: parsers and HTTPTypes have done that.
       try pipeline.configureHTTPServerPipeline(
         withOutboundHeaderValidation: false, withEncoderConfiguration: encoding)
-      try pipeline.addHandler(ProxyConnection(responder, logger))
+      try pipeline.addHandler(connection)
       return Connection(channel: channel)
     }
   }

@@ -21,6 +21,10 @@ final class ProxyConnection: ChannelInboundHandler {
   private var unsent = 0
   /// No request comes after what is being answered.
   private var isLast = false
+  /// How many requests were read to their end.
+  private(set) var requests = 0
+  /// The bytes of the request that is being read, if it is known beforehand that they are all of it.
+  var bytes: ByteBuffer?
   /// Whether the end of an answer is being written: what then comes to be answered waits until that is done, so that
   /// requests that were sent all at once do not pile up on the stack.
   private var isEnding = false
@@ -29,6 +33,9 @@ final class ProxyConnection: ChannelInboundHandler {
     self.responder = responder
     self.logger = logger
   }
+
+  /// Whether no request is being read or answered, and another one may come.
+  var isFree: Bool { head == nil && work == nil && !isLast && !isEnding }
 
   // MARK: reading
 
@@ -53,6 +60,7 @@ final class ProxyConnection: ChannelInboundHandler {
         body = piece
       }
     case .end:
+      requests += 1
       guard isEnding else { return answer(context) }
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
       context.eventLoop.execute { bound.value.0.answer(bound.value.1) }
@@ -86,25 +94,24 @@ final class ProxyConnection: ChannelInboundHandler {
   private func answer(_ context: ChannelHandlerContext) {
     guard let head else { return }
     let body = body
+    let bytes =
+      head.version == .http1_1 && head.goesOn && !head.headers.contains(name: "expect") ? bytes : nil
     // Before the answer is written: its end lets the next request in.
-    (self.head, self.body) = (nil, nil)
+    (self.head, self.body, self.bytes) = (nil, nil, nil)
     guard let request = ProxyRequest(head, body: body) else {
       return write(responder.refusal(isTooLarge: false), to: head, context)
     }
-    switch responder.begin(request) {
+    switch responder.begin(request, as: bytes) {
     case .answered(let answer): write(answer, to: head, context)
-    case .open(let plan, let target): work(on: plan, target, request, head, context)
+    case .open(let order): work(on: order, head, context)
     }
   }
 
-  private func work(
-    on plan: ProxyPlan, _ target: ProxyTarget, _ request: ProxyRequest, _ head: HTTPRequestHead,
-    _ context: ChannelHandlerContext
-  ) {
+  private func work(on order: ProxyOrder, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     let (responder, channel) = (responder, context.channel)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     work = Task {
-      let answer = await responder.finish(plan, target, request)
+      let answer = await responder.finish(order)
       do {
         if case .pieces(let pieces) = answer.body {
           try await channel.eventLoop.submit {

@@ -2,7 +2,9 @@ import BothyCache
 import Foundation
 import HTTPTypes
 import Logging
+import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// Answers one request after the other: from the cache, or by passing it on.
 final class ProxyResponder: Sendable {
@@ -10,14 +12,16 @@ final class ProxyResponder: Sendable {
   enum Beginning: Sendable {
     case answered(ProxyAnswer)
     /// What is to be done for it, which takes a disk or a network.
-    case open(ProxyPlan, ProxyTarget)
+    case open(ProxyOrder)
   }
 
   private let configuration: CacheProxyConfiguration
   private let cache: ResourceCache
   private let origin: String
   /// By what stood in requests.
-  private let targets = MemoryTier<String, ProxyTarget>(MemoryLimits(bytes: 8 << 20))
+  private let targets = Mutex(Remembered<String, ProxyTarget>(limit: 4 << 20))
+  /// By the bytes that they came in.
+  private let orders = Mutex(Remembered<ByteBuffer, ProxyOrder>(limit: 4 << 20))
 
   init(_ configuration: CacheProxyConfiguration) throws {
     self.configuration = configuration
@@ -34,27 +38,61 @@ final class ProxyResponder: Sendable {
   var bodyLimit: Int { configuration.bodyLimit }
 
   /// The answer if it takes no more than a look at memory: waits for nothing, so that event loops may call it.
-  func begin(_ request: ProxyRequest) -> Beginning {
+  ///
+  /// - Parameter bytes: what the request came in, when it may be known by that from now on: its bytes and no others, on a
+  ///   connection of HTTP/1.1 that goes on after it.
+  func begin(_ request: ProxyRequest, as bytes: ByteBuffer? = nil) -> Beginning {
     guard let target = target(request.target) else {
       let refusal = ProxyAnswer.problem(400, "The proxy takes paths of \(origin) only.", "fwd=bypass")
       return .answered(logged(refusal, request))
     }
-    let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain)
-    guard plan != .pass, let resource = cache.valueAtOnce(target.key, Self.options(for: request)),
-      plan == .cached || resource.metadata.status == 200
-    else { return .open(plan, target) }
-    return .answered(logged(served(resource, target, request), request))
+    let order = ProxyOrder(request, target)
+    if let bytes, order.plan != .pass { remember(order, as: bytes) }
+    guard let resource = resource(order) else { return .open(order) }
+    return .answered(logged(served(resource, order), request))
+  }
+
+  /// The whole answer, framed, to a request that came in the same bytes before; nil when they are new or memory does not
+  /// have the answer. Waits for nothing.
+  func answer(_ bytes: ByteBuffer, _ allocator: ByteBufferAllocator) -> ByteBuffer? {
+    guard let order = orders.withLock({ $0.read(bytes) }), let resource = resource(order) else { return nil }
+    let stored = resource.stored
+    if order.isWhole, stored.entry.metadata.status == 200 {
+      log(order.request, 200, ProxyAnswer.cache + ProxyAnswer.hit)
+      let head = order.target.prepared(stored).head
+      let body = stored.entry.body
+      var answer = allocator.buffer(capacity: head.readableBytes + 32 + body.count)
+      answer.writeImmutableBuffer(head)
+      answer.writeString(String(ServedAge.seconds(of: stored.entry.metadata, at: configuration.now())))
+      answer.writeStaticString("\r\n\r\n")
+      body.withUnsafeBytes { _ = answer.writeBytes($0) }
+      return answer
+    }
+    let served = logged(served(resource, order), order.request)
+    var answer = ByteBuffer()
+    served.framed(in: .http1_1, isLast: false).head.write(into: &answer)
+    answer.writeStaticString("\r\n")
+    if case .whole(let body) = served.body { answer.writeBytes(body) }
+    return answer
+  }
+
+  /// What goes out at once.
+  private func resource(_ order: ProxyOrder) -> CachedResource? {
+    guard order.plan != .pass, let resource = cache.valueAtOnce(order.target.key, order.options),
+      order.plan == .cached || resource.metadata.status == 200
+    else { return nil }
+    return resource
   }
 
   /// The answer to a request that was begun; failures are answers too.
-  func finish(_ plan: ProxyPlan, _ target: ProxyTarget, _ request: ProxyRequest) async -> ProxyAnswer {
+  func finish(_ order: ProxyOrder) async -> ProxyAnswer {
     let answer =
-      switch plan {
-      case .cached: await cached(target, request)
-      case .part: await part(of: target, request)
-      case .pass: await pass(target.url, request, why: request.method == .get ? "bypass" : "method")
+      switch order.plan {
+      case .cached: await cached(order)
+      case .part: await part(order)
+      case .pass: await pass(order, why: order.request.method == .get ? "bypass" : "method")
       }
-    return logged(answer, request)
+    return logged(answer, order.request)
   }
 
   /// The answer to a request that is none, or has more of a body than is passed on.
@@ -65,45 +103,57 @@ final class ProxyResponder: Sendable {
   }
 
   private func target(_ text: String) -> ProxyTarget? {
-    if let known = targets.read(text, now: 0) { return known }
+    if let known = targets.withLock({ $0.read(text) }) { return known }
     guard text.hasPrefix("/"), let target = try? ProxyTarget(text, of: origin, configuration.source) else {
       return nil
     }
-    targets.insert(text, target, cost: ProxyTarget.cost(text))
+    targets.withLock { $0.insert(text, target, cost: ProxyTarget.cost(text)) }
     return target
   }
 
+  private func remember(_ order: ProxyOrder, as bytes: ByteBuffer) {
+    // A copy: what was read from the connection is larger, and used again.
+    orders.withLock {
+      $0.insert(ByteBuffer(bytes: bytes.readableBytesView), order, cost: 512 + 4 * bytes.readableBytes)
+    }
+  }
+
   private func logged(_ answer: ProxyAnswer, _ request: ProxyRequest) -> ProxyAnswer {
+    log(request, answer.status, answer.fields.first(name: "Cache-Status") ?? "")
+    return answer
+  }
+
+  private func log(_ request: ProxyRequest, _ status: Int, _ cacheStatus: @autoclosure () -> String) {
     configuration.logger.debug(
       "request",
       metadata: [
-        "method": "\(request.method.rawValue)", "target": "\(request.target)", "status": "\(answer.status)",
-        "cache": "\(answer.fields.first(name: "Cache-Status") ?? "")",
+        "method": "\(request.method.rawValue)", "target": "\(request.target)", "status": "\(status)",
+        "cache": "\(cacheStatus())",
       ])
-    return answer
   }
 
   // MARK: from the cache
 
-  private static func options(for request: ProxyRequest, _ mode: ReadMode = .cacheElseNetwork) -> ReadOptions
-  {
-    ReadOptions(mode: mode, fields: ProxyFields.cached(request.fields))
-  }
-
-  private func cached(_ target: ProxyTarget, _ request: ProxyRequest) async -> ProxyAnswer {
-    let onlyStored = RequestDirectives(request.fields).onlyIfCached
+  private func cached(_ order: ProxyOrder) async -> ProxyAnswer {
+    let onlyStored = RequestDirectives(order.request.fields).onlyIfCached
     do throws(CacheError) {
       let resource = try await cache.value(
-        target.key, Self.options(for: request, onlyStored ? .cacheOnly : .cacheElseNetwork))
-      if onlyStored, !use(of: resource, request).isUsableAtOnce {
+        order.target.key, onlyStored ? Self.storedOnly(order.options) : order.options)
+      if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
         return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
-      return served(resource, target, request)
+      return served(resource, order)
     } catch {
       // What is too large to be kept goes through piece by piece.
-      if error.code == .tooLarge { return await pass(target.url, request, why: "bypass; detail=large") }
+      if error.code == .tooLarge { return await pass(order, why: "bypass; detail=large") }
       return .problem(Self.status(of: error, onlyStored), error.message, "fwd=miss")
     }
+  }
+
+  private static func storedOnly(_ options: ReadOptions) -> ReadOptions {
+    var options = options
+    options.mode = .cacheOnly
+    return options
   }
 
   private func use(of resource: CachedResource, _ request: ProxyRequest) -> Usability {
@@ -113,24 +163,22 @@ final class ProxyResponder: Sendable {
       age: resource.metadata.age(at: now))
   }
 
-  private func part(of target: ProxyTarget, _ request: ProxyRequest) async -> ProxyAnswer {
+  private func part(_ order: ProxyOrder) async -> ProxyAnswer {
     do throws(CacheError) {
-      let resource = try await cache.value(target.key, Self.options(for: request, .cacheOnly))
-      if use(of: resource, request).isUsableAtOnce, resource.metadata.status == 200 {
-        return served(resource, target, request)
+      let resource = try await cache.value(order.target.key, Self.storedOnly(order.options))
+      if use(of: resource, order.request).isUsableAtOnce, resource.metadata.status == 200 {
+        return served(resource, order)
       }
     } catch {
       configuration.logger.trace("nothing stored", metadata: ["error": "\(error)"])
     }
-    return await pass(target.url, request, why: "partial-hit")
+    return await pass(order, why: "partial-hit")
   }
 
   /// An answer out of an entry: all of it, the part that was asked for, or that nothing has changed.
-  private func served(
-    _ resource: CachedResource, _ target: ProxyTarget, _ request: ProxyRequest
-  ) -> ProxyAnswer {
+  private func served(_ resource: CachedResource, _ order: ProxyOrder) -> ProxyAnswer {
     let metadata = resource.metadata
-    let stored = target.fields(of: resource.stored)
+    let stored = order.target.prepared(resource.stored).fields
     let age = ServedAge.seconds(of: metadata, at: configuration.now())
     let bytes = resource.stored.entry.body
     var answer = ProxyAnswer(
@@ -140,12 +188,12 @@ final class ProxyResponder: Sendable {
       answer.fields.add(name: "Age", value: String(age))
     }
     guard metadata.status == 200 else { return answer }
-    if StoredConditions.isUnchanged(metadata, for: request.fields) {
+    if StoredConditions.isUnchanged(metadata, for: order.request.fields) {
       answer.status = 304
       answer.body = .none
       return answer
     }
-    switch ByteRange(request.fields[.range], of: Int64(bytes.count)) {
+    switch ByteRange(order.request.fields[.range], of: Int64(bytes.count)) {
     case .all: break
     case .part(let range):
       answer.status = 206
@@ -168,7 +216,7 @@ final class ProxyResponder: Sendable {
       case .notStored: "fwd=miss"
       }
     case (.confirmed, _): "hit; fwd=stale; fwd-status=304"
-    case (_, .fresh): "hit"
+    case (_, .fresh): ProxyAnswer.hit
     case (_, .stale(.refreshFailed(let error))):
       "hit; fwd=stale" + (error.status.map { "; fwd-status=\($0)" } ?? "")
     case (_, .stale): "hit; detail=stale"
@@ -177,7 +225,8 @@ final class ProxyResponder: Sendable {
 
   // MARK: passing on
 
-  private func pass(_ url: String, _ request: ProxyRequest, why: String) async -> ProxyAnswer {
+  private func pass(_ order: ProxyOrder, why: String) async -> ProxyAnswer {
+    let (url, request) = (order.target.url, order.request)
     let sent = ResourceRequest(
       url, method: request.method, fields: ProxyFields.request(request.fields), body: request.body)
     do throws(LoadFailure) {

@@ -52,6 +52,11 @@ final class ProxyLine {
     return reply
   }
 
+  /// So many bytes, as they stand.
+  func text(_ length: Int) async throws -> String {
+    String(decoding: try await take { $0.count >= length ? length : nil }, as: UTF8.self)
+  }
+
   /// All that comes until the proxy closes its side.
   func rest() async throws -> String {
     while try await more() {}
