@@ -137,7 +137,7 @@ final class ProxyConnection: ChannelInboundHandler {
   /// Writes an answer whose body is at hand.
   private func write(_ answer: ProxyAnswer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
     begin(answer, to: request, context)
-    if case .whole(let bytes) = answer.body, !bytes.isEmpty {
+    if case .whole(let bytes) = answer.body, !bytes.isEmpty, request.method != .HEAD {
       var buffer = context.channel.allocator.buffer(capacity: bytes.count)
       buffer.writeBytes(bytes)
       context.write(Self.wrapOutboundOut(.body(.byteBuffer(buffer))), promise: nil)
