@@ -165,22 +165,10 @@ struct TokenStore {
   }
 
   func edit<Result>(_ body: (inout TokenFile) throws -> Result) throws -> Result {
-    let lock = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    guard lock >= 0 else { throw ToolError("\(path) can't be written. Check the rights of its folder.") }
-    defer { close(lock) }
-    guard flock(lock, LOCK_EX) == 0 else { throw ToolError("\(path) can't be locked. Try again.") }
-    var file = FileManager.default.fileExists(atPath: path) ? try read() : TokenFile()
-    let result = try body(&file)
-    let new = path + ".new"
-    try? FileManager.default.removeItem(atPath: new)  // what an interrupted edit left
-    _ = try PrivateFile.create(at: new)
-    do {
-      let handle = try FileHandle(forWritingTo: URL(filePath: new))
-      try handle.write(contentsOf: Data(file.json))
-      try handle.synchronize()
-      try handle.close()
-    } catch { throw ToolError("\(path) can't be written. Free some space, or check its folder.") }
-    guard rename(new, path) == 0 else { throw ToolError("\(path) can't be replaced. Check its folder.") }
-    return result
+    try PrivateFile.change(path) {
+      var file = FileManager.default.fileExists(atPath: path) ? try read() : TokenFile()
+      let result = try body(&file)
+      return (result, Data(file.json))
+    }
   }
 }

@@ -43,32 +43,19 @@ struct SourceList: Codable {
   /// The file is replaced as a whole, and is its owner's alone: there may be secrets in it.
   static func change<Result>(folder: String, _ body: (inout SourceList) throws -> Result) throws -> Result {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let lock = open(folder + "/sources.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    guard lock >= 0, flock(lock, LOCK_EX) == 0 else {
-      throw ToolError("\(folder) can't be written. Check its permissions.")
+    return try PrivateFile.change(folder + "/" + fileName) {
+      var list = try load(folder: folder)
+      let result = try body(&list)
+      list.sources.sort { $0.id < $1.id }
+      return (result, try list.json)
     }
-    defer { close(lock) }
-    var list = try load(folder: folder)
-    let result = try body(&list)
-    list.sources.sort { $0.id < $1.id }
-    try list.write(folder: folder)
-    return result
   }
 
-  private func write(folder: String) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let data = try encoder.encode(self)
-    let (path, new) = (folder + "/" + Self.fileName, folder + "/" + Self.fileName + ".new")
-    try? FileManager.default.removeItem(atPath: new)  // of a process that was killed here
-    guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw ToolError("\(path) can't be written. Check the permissions of its folder.") }
-    let handle = try FileHandle(forWritingTo: URL(filePath: new))
-    try handle.write(contentsOf: data)
-    try handle.synchronize()
-    try handle.close()
-    guard rename(new, path) == 0 else {
-      throw ToolError("\(path) can't be written. Check the permissions of its folder.")
+  private var json: Data {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+      return try encoder.encode(self)
     }
   }
 

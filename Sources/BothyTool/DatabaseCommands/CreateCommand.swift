@@ -1,7 +1,6 @@
 import ArgumentParser
 import BothyStore
 import BothySync
-import Foundation
 
 /// `bothy db create`: a new database file, or an existing one brought to a newer schema.
 struct CreateCommand: AsyncParsableCommand {
@@ -69,39 +68,6 @@ struct CreateCommand: AsyncParsableCommand {
       writer.endArray()
       writer.member("server", address?.url)
       writer.member("space", address?.space)
-    }
-  }
-}
-
-/// Files that only their owner may read: databases hold tokens and people's data.
-enum PrivateFile {
-  /// Makes an empty file of mode 0600. False, and nothing done, when there is one already.
-  static func create(at path: String) throws -> Bool {
-    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-    if descriptor >= 0 {
-      close(descriptor)
-      return true
-    }
-    switch errno {
-    case EEXIST: return false
-    case EACCES, EPERM, EROFS:
-      throw StoreError(
-        .readOnly, "\(path) can't be made: its folder may not be written. Choose another folder.")
-    case ENOENT, ENOTDIR:
-      throw StoreError(
-        .cannotOpen, "\(path) can't be made: its folder does not exist. Make the folder first.")
-    case ENOSPC:
-      throw StoreError(.diskFull, "The disk is full, so \(path) was not made. Free some space and try again.")
-    case let code:
-      throw StoreError(
-        .cannotOpen, "\(path) can't be made: \(String(cString: strerror(code))). Choose another path.")
-    }
-  }
-
-  /// Removes a database with what SQLite keeps beside it.
-  static func remove(_ path: String) {
-    for suffix in ["", "-wal", "-shm", "-signals"] {
-      try? FileManager.default.removeItem(atPath: path + suffix)  // most are not there
     }
   }
 }

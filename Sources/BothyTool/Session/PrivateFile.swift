@@ -1,0 +1,56 @@
+import BothyStore
+import Foundation
+
+/// Files that only their owner may read: databases hold tokens and people's data.
+enum PrivateFile {
+  /// Makes an empty file of mode 0600. False, and nothing done, when there is one already.
+  static func create(at path: String) throws -> Bool {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      return true
+    }
+    switch errno {
+    case EEXIST: return false
+    case EACCES, EPERM, EROFS:
+      throw StoreError(
+        .readOnly, "\(path) can't be made: its folder may not be written. Choose another folder.")
+    case ENOENT, ENOTDIR:
+      throw StoreError(
+        .cannotOpen, "\(path) can't be made: its folder does not exist. Make the folder first.")
+    case ENOSPC:
+      throw StoreError(.diskFull, "The disk is full, so \(path) was not made. Free some space and try again.")
+    case let code:
+      throw StoreError(
+        .cannotOpen, "\(path) can't be made: \(String(cString: strerror(code))). Choose another path.")
+    }
+  }
+
+  /// Removes a database with what SQLite keeps beside it.
+  static func remove(_ path: String) {
+    for suffix in ["", "-wal", "-shm", "-signals"] {
+      try? FileManager.default.removeItem(atPath: path + suffix)  // most are not there
+    }
+  }
+
+  /// Changes a file that other processes change too: under a lock beside it, replaced as a whole by renaming, so that a
+  /// reader, or a crash, meets the old bytes or the new. `body` runs under the lock and gives the new bytes.
+  static func change<Result>(_ path: String, _ body: () throws -> (Result, bytes: Data)) throws -> Result {
+    let lock = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard lock >= 0 else { throw ToolError("\(path) can't be written. Check the rights of its folder.") }
+    defer { close(lock) }
+    guard flock(lock, LOCK_EX) == 0 else { throw ToolError("\(path) can't be locked. Try again.") }
+    let (result, bytes) = try body()
+    let new = path + ".new"
+    try? FileManager.default.removeItem(atPath: new)  // of a process that was killed here
+    _ = try create(at: new)
+    do {
+      let handle = try FileHandle(forWritingTo: URL(filePath: new))
+      try handle.write(contentsOf: bytes)
+      try handle.synchronize()
+      try handle.close()
+    } catch { throw ToolError("\(path) can't be written. Free some space, or check its folder.") }
+    guard rename(new, path) == 0 else { throw ToolError("\(path) can't be replaced. Check its folder.") }
+    return result
+  }
+}
