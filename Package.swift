@@ -140,6 +140,16 @@ let package = Package(
     .executableTarget(
       name: "SettingsDriver", dependencies: ["BothyStore", "BothySettings"], path: "Tests/SettingsDriver",
       swiftSettings: strict),
+    .executableTarget(
+      name: "TripPlanner", dependencies: ["Bothy"], path: "Examples/TripPlanner", exclude: ["README.md"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "SettingsPair", dependencies: ["Bothy"], path: "Examples/SettingsPair", exclude: ["README.md"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "PrayerTimes", dependencies: ["Bothy"], path: "Examples/PrayerTimes",
+      exclude: ["README.md", "Data"],
+      swiftSettings: strict),
     .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
     .testTarget(

@@ -1,0 +1,46 @@
+import Bothy
+import Foundation
+
+/// A city of the pack, found by name and by where it is.
+@Entity struct City {
+  var name: String
+  var place: Coordinate?
+}
+
+/// One prayer of one day in one city: `oslo/2028-02-29/asr`.
+@Entity struct PrayerTime {
+  var city: String
+  var day: String
+  var prayer: String
+  var time: String
+}
+
+/// What can be read from the pack, a folder of SQLite files that nobody writes.
+struct Times {
+  private let pack: Pack
+
+  /// Opens the pack, and refuses one that lacks what this program reads.
+  init(folder: URL) throws { pack = try Pack(at: folder, expecting: [City.self, PrayerTime.self]) }
+
+  func cities() async throws -> [City] { try await pack.fetch(Query<City>().order { $0.name.ascending }) }
+
+  /// The city that people call so; else nil.
+  func city(named name: String) async throws -> City? {
+    try await cities().first { $0.name.lowercased() == name.lowercased() }
+  }
+
+  func city(nearestTo place: Coordinate) async throws -> City? {
+    try await pack.fetch(Query<City>().nearest(to: place) { $0.place }.limit(1)).first
+  }
+
+  /// The prayers of a day, in their order. Only the file of that city is opened.
+  func day(_ day: String, in city: City) async throws -> [PrayerTime] {
+    try await pack.fetch(
+      Query<PrayerTime>().where { $0.city == city.id && $0.day == day }.order { $0.time.ascending })
+  }
+
+  /// One prayer by its key: one row.
+  func prayer(_ prayer: String, on day: String, in city: City) throws -> PrayerTime? {
+    try pack.fetch(PrayerTime.self, id: "\(city.id)/\(day)/\(prayer)")
+  }
+}

@@ -1,0 +1,79 @@
+import Bothy
+
+/// What travellers do with their trips. Every method works on the file of this device, with or without a network.
+struct Planner {
+  private let synced: SyncedStore
+  private var store: Store { synced.store }
+
+  init(file: String, server: String, token: String?) throws {
+    var configuration = SyncConfiguration()
+    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    synced = try SyncedStore(
+      at: file, schema: Schema(Trip.self, Stop.self),
+      remote: BothyRemote(url: server, space: "trips", token: { token }), configuration: configuration)
+  }
+
+  func plan(_ name: String) async throws {
+    try await store.write { try $0.insert(Trip(name: name)) }
+  }
+
+  func add(_ stop: String, on day: Int, to trip: String, at place: Coordinate?) async throws {
+    try await store.write { transaction in
+      let trip = try Self.trip(trip, in: transaction)
+      try transaction.insert(Stop(name: stop, day: day, trip: Reference(trip), place: place))
+    }
+  }
+
+  /// One more night. The others' nights are added when devices meet, not overwritten.
+  func stayLonger(at stop: String) async throws {
+    try await store.write { transaction in
+      guard let found = try transaction.fetch(Query<Stop>().where { $0.name == stop }).first else {
+        throw PlannerError.unknown(stop)
+      }
+      _ = try transaction.update(Stop.self, id: found.id) { $0.nights += 1 }
+    }
+  }
+
+  /// A trip and all of its stops, in one transaction.
+  func cancel(_ trip: String) async throws {
+    try await store.write { transaction in
+      _ = try transaction.delete(Trip.self, id: Self.trip(trip, in: transaction).id)
+    }
+  }
+
+  /// Each trip with its stops, as of one moment.
+  func itineraries() async throws -> [(trip: Trip, stops: [Stop])] {
+    try await store.read { transaction in
+      try transaction.fetch(Query<Trip>().order { $0.name.ascending }).map { trip in
+        let stops = Query<Stop>().where { $0.trip == Reference(trip) }.order { $0.day.ascending }
+        return (trip, try transaction.fetch(stops))
+      }
+    }
+  }
+
+  /// The stops around a place, the nearest first; an R-tree finds them.
+  func stops(near place: Coordinate) async throws -> [(stop: Stop, metres: Double)] {
+    try await store.fetch(Query<Stop>().nearest(to: place) { $0.place }.limit(3)).compactMap { stop in
+      stop.place.map { (stop, place.distance(to: $0)) }
+    }
+  }
+
+  func sync() async -> SyncReport { await synced.sync() }
+
+  private static func trip(_ name: String, in transaction: ReadTransaction) throws -> Trip {
+    guard let trip = try transaction.fetch(Query<Trip>().where { $0.name == name }).first else {
+      throw PlannerError.unknown(name)
+    }
+    return trip
+  }
+}
+
+enum PlannerError: Error, CustomStringConvertible {
+  case unknown(String)
+
+  var description: String {
+    switch self {
+    case .unknown(let name): "There is no \(name) here. Plan it, or sync first."
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Bothy
+import BothyTesting
+import Testing
+
+@Entity private struct Hut {
+  var name: String
+  @Merge(.max) var beds = 4
+  @Merge(.counter) var visits = 0
+}
+
+@Suite("The pictures of the article about conflicts")
+struct ConflictPicturesTests {
+  /// A conflict, as it is drawn, and what a policy makes of it on both devices.
+  private func settled(by policy: MergePolicy) async throws -> (hut: Hut, overwritten: Int) {
+    let world = try SimulatedWorld()
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(policy)
+    let ada = try world.addDevice("ada", schema: Schema(Hut.self), configuration: configuration)
+    let ben = try world.addDevice("ben", schema: Schema(Hut.self), configuration: configuration)
+    let hut = Hut(name: "Corrour", visits: 10)
+    try await ada.store.save(hut)
+    for device in [ada, ben] { await device.store.sync() }
+
+    try await ada.store.store.write { transaction in
+      _ = try transaction.update(Hut.self, id: hut.id) { ($0.beds, $0.visits) = (6, 12) }
+    }
+    try await ben.store.store.write { transaction in
+      _ = try transaction.update(Hut.self, id: hut.id) { ($0.name, $0.visits) = ("Corrour Hut", 11) }
+    }
+    await ben.store.sync()
+    let report = await ada.store.sync()
+    for device in [ada, ben] { await device.store.sync() }
+    #expect(try await world.snapshot().isEven)
+    return (try #require(try ben.store.store.fetch(Hut.self, id: hut.id)), report.overwritten.count)
+  }
+
+  @Test(
+    "Each policy makes of the conflict what is drawn",
+    arguments: [
+      (MergePolicy.serverModifiedWins, "Corrour Hut", 4, 11, 1), (.clientWins, "Corrour", 6, 12, 0),
+      (.clientWins(.changedFields), "Corrour Hut", 6, 12, 0), (.fieldMerge, "Corrour Hut", 6, 13, 1),
+    ])
+  func drawn(policy: MergePolicy, name: String, beds: Int, visits: Int, overwritten: Int) async throws {
+    let settled = try await settled(by: policy)
+    #expect(
+      (settled.hut.name, settled.hut.beds, settled.hut.visits) == (name, beds, visits), "\(policy.name)")
+    #expect(settled.overwritten == overwritten, "\(policy.name)")
+  }
+}
