@@ -108,11 +108,20 @@ let package = Package(
         .product(name: "Tracing", package: "swift-distributed-tracing"),
       ],
       swiftSettings: strict),
+    .target(
+      name: "BothyInspector",
+      dependencies: [
+        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", httpTypes, log,
+        lifecycle,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      resources: [.embedInCode("Page")], swiftSettings: strict),
     .executableTarget(
       name: "BothyTool",
       dependencies: [
         "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP",
-        "BothyServer", "BothyPostgres", httpTypes, log,
+        "BothyServer", "BothyInspector", "BothyPostgres", httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
       ],
@@ -205,6 +214,13 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), lifecycle,
         .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyInspectorTests",
+      dependencies: [
+        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyInspector",
+        "BothyTesting", httpTypes, log,
       ],
       swiftSettings: strict),
     .testTarget(name: "ReadmeTests", dependencies: ["Bothy", "BothyTesting"], swiftSettings: strict),

@@ -15,6 +15,7 @@ struct BothyCommand: AsyncParsableCommand {
       Agree with others:  bothy sync notes.bothy --server http://localhost:8080
       Keep downloads:     bothy cache get https://tiles.example.org/16/10472/22982.png
       Ship static data:   bothy pack build times.pack times.csv --shard-by city
+      See what is inside: bothy inspect notes.bothy --open
       Know what is near:  bothy places near oslo.places --lat 59.91 --lon 10.75
       An app's settings:  bothy settings set app.bothy Locale timeFormat 24
 
@@ -30,7 +31,7 @@ struct BothyCommand: AsyncParsableCommand {
       OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
       CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self, SettingsCommand.self,
-      PackCommand.self,
+      PackCommand.self, InspectCommand.self,
       CompletionsCommand.self, DebugCommand.self,
     ])
 

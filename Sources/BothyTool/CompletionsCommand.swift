@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyStore
 
 /// `bothy completions`: what a shell needs to complete commands, options and types of values.
 struct CompletionsCommand: ParsableCommand {

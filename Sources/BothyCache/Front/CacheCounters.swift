@@ -1,4 +1,4 @@
-/// How often what happened, since the cache was opened.
+/// How often what happened: since a cache was opened, or ever in its folder.
 public struct CacheCounters: Sendable, Hashable, Codable {
   /// Look-ups that found the entry in memory, those of `peek` among them.
   public var memoryHits = 0
@@ -38,23 +38,42 @@ public struct CacheCounters: Sendable, Hashable, Codable {
 
   /// The sums of both, counter by counter: of several sources, or of several caches.
   public static func + (left: CacheCounters, right: CacheCounters) -> CacheCounters {
-    var sum = left
-    sum.memoryHits += right.memoryHits
-    sum.diskHits += right.diskHits
-    sum.bundledHits += right.bundledHits
-    sum.misses += right.misses
-    sum.stale += right.stale
-    sum.loaded += right.loaded
-    sum.confirmed += right.confirmed
-    sum.absent += right.absent
-    sum.failed += right.failed
-    sum.coalesced += right.coalesced
-    sum.evictedFromMemory += right.evictedFromMemory
-    sum.evictedFromDisk += right.evictedFromDisk
-    sum.corrupt += right.corrupt
-    sum.notStored += right.notStored
-    sum.bytesLoaded += right.bytesLoaded
-    sum.bytesServed += right.bytesServed
-    return sum
+    combine(left, right) {
+      $0 + $1
+    } bytes: {
+      $0 + $1
+    }
+  }
+
+  static func - (left: CacheCounters, right: CacheCounters) -> CacheCounters {
+    combine(left, right) {
+      $0 - $1
+    } bytes: {
+      $0 - $1
+    }
+  }
+
+  private static func combine(
+    _ left: CacheCounters, _ right: CacheCounters, _ count: (Int, Int) -> Int,
+    bytes: (Int64, Int64) -> Int64
+  ) -> CacheCounters {
+    var result = CacheCounters()
+    result.memoryHits = count(left.memoryHits, right.memoryHits)
+    result.diskHits = count(left.diskHits, right.diskHits)
+    result.bundledHits = count(left.bundledHits, right.bundledHits)
+    result.misses = count(left.misses, right.misses)
+    result.stale = count(left.stale, right.stale)
+    result.loaded = count(left.loaded, right.loaded)
+    result.confirmed = count(left.confirmed, right.confirmed)
+    result.absent = count(left.absent, right.absent)
+    result.failed = count(left.failed, right.failed)
+    result.coalesced = count(left.coalesced, right.coalesced)
+    result.evictedFromMemory = count(left.evictedFromMemory, right.evictedFromMemory)
+    result.evictedFromDisk = count(left.evictedFromDisk, right.evictedFromDisk)
+    result.corrupt = count(left.corrupt, right.corrupt)
+    result.notStored = count(left.notStored, right.notStored)
+    result.bytesLoaded = bytes(left.bytesLoaded, right.bytesLoaded)
+    result.bytesServed = bytes(left.bytesServed, right.bytesServed)
+    return result
   }
 }

@@ -36,6 +36,7 @@ public final class ResourceCache: Sendable {
   let generations = Generations()
   let hub = EventHub<CacheEvent>()
   let board = CounterBoard()
+  let counterFile: CounterFile?
   let recency = RecencyLog()
   /// Whether memory has had another variant than 0 of anything: it need not be searched for them before.
   let hasVariants = Atomic(false)
@@ -69,6 +70,7 @@ public final class ResourceCache: Sendable {
     let partials = (downloads ?? disk?.partials).map { PartialFiles($0) }
     partials?.sweep(now: Date(timeIntervalSince1970: Double(clock.wall()) / 1000))
     fetcher = loader.map { Fetcher($0, clock: clock, partials: partials) }
+    counterFile = disk?.counters
     let (hub, board) = (hub, board)
     self.disk = try disk.map { tier in
       let options = BlobStoreOptions(limits: settings.disk) { event in
@@ -175,9 +177,17 @@ public final class ResourceCache: Sendable {
   /// Whether `suspendNetwork` holds.
   public var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
 
-  /// Hands over to the disk what is gathered in memory: when which entry was last used.
+  /// What was counted by all processes that used the cache's folder, as far as they have flushed or closed their caches,
+  /// and by this one up to now. Reads a small file.
+  public var allCounters: [SourceID: CacheCounters] {
+    counterFile?.add(counters)
+    return counterFile?.read() ?? counters
+  }
+
+  /// Hands over to the disk what is gathered in memory: when which entry was last used, and what was counted.
   public func flush() async throws {
     guard let disk else { return }
+    counterFile?.add(counters)
     let now = clock.wall()
     memory.takeUses { key, at in _ = recency.note(key, at: at) }
     let uses = recency.take(at: now).map { (key: $0.key, at: $0.value) }

@@ -55,7 +55,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 
 extension RecordQuery {
   /// True of the records that come after `record` in the query's order.
-  func condition(after record: Record, _ type: TypeSchema) -> Predicate {
+  package func condition(after record: Record, _ type: TypeSchema) -> Predicate {
     var alternatives: [Predicate] = []
     var equal: [Predicate] = []
     for key in totalOrder {

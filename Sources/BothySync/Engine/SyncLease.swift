@@ -40,6 +40,14 @@ package struct SyncLease: Sendable {
     }
   }
 
+  /// Who holds it now: a process that is alive, until the time it has said.
+  static func holder(at now: Int64, in transaction: ReadTransaction) throws -> (process: Int32, end: Int64)? {
+    guard let lease = try current(in: transaction), lease.end > now, isRunning(lease.process) else {
+      return nil
+    }
+    return (lease.process, lease.end)
+  }
+
   private static func current(
     in transaction: ReadTransaction
   ) throws -> (holder: String, end: Int64, process: Int32)? {

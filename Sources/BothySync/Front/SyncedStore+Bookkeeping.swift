@@ -11,6 +11,26 @@ extension SyncedStore {
     try store.read { try Outbox.entries(limit: limit ?? -1, in: $0) }
   }
 
+  /// The pending work that comes after a record, by type and id: so a long outbox is read page by page.
+  package func outbox(after record: RecordID?, limit: Int) throws -> [OutboxEntry] {
+    guard let record else { return try outbox(limit: limit) }
+    return try store.read {
+      try Outbox.entries(
+        where: "(type, id) > (?, ?)", [.text(record.type), .text(record.id)], limit: limit, in: $0)
+    }
+  }
+
+  /// The pending work of one record; nil when there is none.
+  package func pendingEntry(_ id: RecordID) throws -> OutboxEntry? {
+    try store.read { try Outbox.entry(id, in: $0) }
+  }
+
+  /// The process that says it syncs this file, and until when it says so; nil when none does.
+  package func leaseHolder() throws -> (process: Int32, end: Int64)? {
+    let now = clock.now()
+    return try store.read { try SyncLease.holder(at: now, in: $0) }
+  }
+
   /// The pending work that the server has refused, with its reasons, and what was written together with it and
   /// waits therefore. One scan of the outbox.
   public func inbox() throws -> [OutboxEntry] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyCache
 import BothyServer
+import BothyStore
 import Foundation
 import Logging
 

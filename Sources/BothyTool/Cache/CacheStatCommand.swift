@@ -10,7 +10,8 @@ struct CacheStatCommand: AsyncParsableCommand {
     abstract: "Prints entries and bytes of each source, what is pinned, and the limits.",
     discussion: """
       Bytes are what the disk gives for the copies and what is known of them. What is
-      pinned counts as well, but not against the limits.
+      pinned counts as well, but not against the limits. Reads are those of all
+      processes that have closed the cache since the folder was made.
 
       Example:  bothy cache stat --store ./bothy-cache --json
       """)
@@ -19,8 +20,8 @@ struct CacheStatCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let (totals, list) = try await store.withCache(mayAsk: false, makes: false) { cache, list in
-      (try await cache.totals(), list)
+    let (totals, counters, list) = try await store.withCache(mayAsk: false, makes: false) { cache, list in
+      (try await cache.totals(), cache.allCounters, list)
     }
     let rows = totals.filter { $0.value.count > 0 }.sorted { $0.key.name < $1.key.name }
     let sum = rows.reduce(into: StoreTotals()) { sum, row in
@@ -30,6 +31,7 @@ struct CacheStatCommand: AsyncParsableCommand {
       sum.pinnedBytes += row.value.pinnedBytes
     }
     let limits = list.diskLimits
+    let counted = counters.values.reduce(CacheCounters(), +)
     try output.print {
       var table = TextTable(["source", "entries", "bytes", "pinned", "pinned bytes"])
       for row in rows { table.add([row.key.name] + row.value.cells) }
@@ -37,11 +39,14 @@ struct CacheStatCommand: AsyncParsableCommand {
       let most = { (number: String?) in number ?? "no limit" }
       return table.text(empty: "")
         + "\nLimits: \(most(limits.bytes.map { "\($0) bytes" })), \(most(limits.count.map { "\($0) entries" }))"
+        + "\nReads:  \(counted.text)"
     } json: { writer in
       writer.list("sources", rows) { writer, row in
         writer.member("id", row.key.name)
         row.value.write(to: &writer)
+        writer.object("counters") { (counters[row.key] ?? CacheCounters()).writeMembers(to: &$0) }
       }
+      writer.object("counters") { counted.writeMembers(to: &$0) }
       sum.write(to: &writer)
       limits.write(to: &writer)
     }
@@ -108,6 +113,14 @@ extension StoreTotals {
     writer.member("bytes", bytes)
     writer.member("pinned", pinnedCount)
     writer.member("pinnedBytes", pinnedBytes)
+  }
+}
+
+extension CacheCounters {
+  fileprivate var text: String {
+    guard reads > 0 else { return "none yet" }
+    let share = { (count: Int) in "\(count) (\(count * 100 / reads) %)" }
+    return "\(share(memoryHits)) from memory, \(share(diskHits)) from disk, \(share(misses)) found nothing"
   }
 }
 

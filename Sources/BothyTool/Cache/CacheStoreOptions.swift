@@ -33,6 +33,13 @@ struct CacheStoreOptions: ParsableArguments {
     return result
   }
 
+  /// The cache that is in the folder, with no way to the network, and its list of sources. To be closed by the caller.
+  func existing() throws -> (SourceList, ResourceCache) {
+    try requireStore()
+    let list = try sources()
+    return (list, try open(list, loader: nil))
+  }
+
   /// The cache in the folder, which is made if need be, under the limits set for it.
   func open(_ list: SourceList, loader: (any ResourceLoader)?) throws -> ResourceCache {
     let clock = try ToolClock()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyStore
 import BothySync
 
 /// `bothy db sign-out`: ends the use of a database by its user, with or without what is pending.

@@ -1,53 +1,8 @@
 import BothyStore
 import BothySync
 
-/// A record with where it stands towards the server, as results show it.
-struct ShownRecord {
-  let record: Record
-  let state: String
-  /// The metres from the place that was asked for, rounded to a tenth.
-  var distance: Double?
-
-  init(_ record: Record, in store: SyncedStore) throws {
-    self.record = record
-    state = try store.state(of: record.recordID).name
-  }
-
-  /// Many at once: the outbox is read once.
-  static func all(
-    _ records: [Record], in store: SyncedStore, nearest: Ordering? = nil
-  ) throws -> [ShownRecord] {
-    let hasPending = try store.pendingCounts().total > 0
-    return try records.map { record in
-      var shown = hasPending ? try ShownRecord(record, in: store) : ShownRecord(record, state: "clean")
-      if let nearest, let origin = nearest.origin, case .coordinate(let place) = record[nearest.field] {
-        shown.distance = (place.distance(to: origin) * 10).rounded() / 10
-      }
-      return shown
-    }
-  }
-
-  init(_ record: Record, state: String) {
-    self.record = record
-    self.state = state
-  }
-
-  /// The members `id, type, container, version, state, fields`, and `distance` where one was asked for.
-  func write(to writer: inout JSONWriter) {
-    writer.member("id", record.id)
-    writer.member("type", record.type)
-    writer.member("container", record.container)
-    writer.member("version", record.version)
-    writer.member("state", state)
-    if let distance { writer.member("distance", distance) }
-    writer.object("fields") { writer in
-      for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
-        writer.key(name)
-        value.write(to: &writer)
-      }
-    }
-  }
-
+/// Records as text.
+extension ShownRecord {
   /// One member a line.
   func text(_ type: TypeSchema) -> String {
     let version = record.version.map { ", version \($0)" } ?? ""

@@ -80,7 +80,7 @@ struct PackBuildCommand: AsyncParsableCommand {
       "Built \(manifest.name) \(manifest.version): \(manifest.rows) rows in \(manifest.files.count) files, "
         + "\(manifest.bytes) bytes, in \(seconds.shown) s.\n" + PackOutput.types(manifest)
     } json: { writer in
-      PackOutput.write(manifest, to: &writer)
+      manifest.writeMembers(to: &writer)
       writer.member("seconds", seconds)
     }
   }

@@ -30,8 +30,6 @@ struct PackArgument: ParsableArguments {
   func open(_ options: PackOptions = PackOptions()) throws -> Pack { try Self.open(folder, options) }
 
   static func open(_ folder: String, _ options: PackOptions = PackOptions()) throws -> Pack {
-    let isInstalled = FileManager.default.fileExists(atPath: folder + "/current/" + PackManifest.fileName)
-    guard isInstalled else { return try Pack(at: URL(filePath: folder), options: options) }
-    return try PackShelf(at: URL(filePath: folder), options: options).pack()
+    try Pack.newest(in: folder, options: options)
   }
 }

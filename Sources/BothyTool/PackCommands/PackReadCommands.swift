@@ -25,7 +25,7 @@ struct PackInfoCommand: AsyncParsableCommand {
       return "\(manifest.name) \(manifest.version): \(manifest.rows) rows, \(manifest.bytes) bytes, "
         + "fingerprint \(manifest.fingerprint.prefix(16))\n\(PackOutput.types(manifest))\n\(table.text(empty: ""))"
     } json: {
-      PackOutput.write(manifest, to: &$0)
+      manifest.writeMembers(to: &$0)
     }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyGeo
+import BothyStore
 import Foundation
 
 /// `bothy region export`: a region as one file.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyCache
 import BothyGeo
+import BothyStore
 
 /// `bothy region list`: what regions there are, and how far they are.
 struct RegionListCommand: AsyncParsableCommand {

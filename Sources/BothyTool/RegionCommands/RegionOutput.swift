@@ -5,33 +5,6 @@ import BothySync
 import Foundation
 
 extension Region {
-  /// The members of a region, and what is stored of it.
-  func write(to writer: inout JSONWriter, stored: StoreTotals) {
-    writer.member("name", name)
-    writer.member("id", id)
-    writer.member("source", plan.source.name)
-    writer.member("minzoom", plan.zooms.lowest)
-    writer.member("maxzoom", plan.zooms.highest)
-    let bounds = plan.area.bounds
-    writer.key("bounds")
-    writer.beginArray()
-    for edge in [bounds.west, bounds.south, bounds.east, bounds.north] { writer.value(edge) }
-    writer.endArray()
-    writer.member("state", state.rawValue)
-    writer.member("reason", reason)
-    writer.member("tiles", tiles)
-    writer.member("done", progress.done)
-    writer.member("absent", progress.absent)
-    writer.member("failed", progress.failed)
-    writer.member("loaded", progress.loaded)
-    writer.member("confirmed", progress.confirmed)
-    writer.member("bytesLoaded", progress.bytesLoaded)
-    writer.member("stored", stored.count)
-    writer.member("bytes", stored.bytes)
-    writer.member("created", createdAt.rfc3339)
-    writer.member("completed", completedAt?.rfc3339)
-  }
-
   func text(stored: StoreTotals) -> String {
     var text = "\(name): \(state.rawValue), \(progress.text), \(stored.bytes) bytes stored"
     if let reason { text += "\n\(reason)" }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyCache
 import BothyGeo
+import BothyStore
 
 /// What the commands have in common that are about one region.
 struct RegionOptions: ParsableArguments {

@@ -19,17 +19,21 @@ struct SettingsCommand: AsyncParsableCommand {
       """,
     subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsWatchCommand.self])
 
-  /// Opens an existing file, runs `body` and closes it. Nothing is made, and a damaged file is left as it is.
-  static func with<Result>(_ path: String, _ body: (Store) async throws -> Result) async throws -> Result {
+  /// Opens an existing file. Nothing is made, and a damaged file is left as it is.
+  static func open(_ path: String) throws -> Store {
     var options = StoreOptions(readers: 1, cacheSize: 1 << 20)
     options.damagedFile = .leave
-    let store: Store
-    do { store = try Store(existing: path, options: options) } catch let error as StoreError
+    do { return try Store(existing: path, options: options) } catch let error as StoreError
       where error.code == .cannotOpen
     {
       throw ToolError(
         "There are no settings at \(path): \(error.message) Apps make the file when they first read a group.")
     }
+  }
+
+  /// Opens an existing file, runs `body` and closes it.
+  static func with<Result>(_ path: String, _ body: (Store) async throws -> Result) async throws -> Result {
+    let store = try open(path)
     do {
       let result = try await body(store)
       try store.close()
@@ -43,17 +47,6 @@ struct SettingsCommand: AsyncParsableCommand {
 
 /// How groups and values are shown.
 extension SettingsRow {
-  func write(to writer: inout JSONWriter) {
-    writer.member("group", name)
-    writer.member("version", version)
-    writer.object("values") { writer in
-      for field in fields.sorted(by: { $0.name < $1.name }) {
-        writer.key(field.name)
-        (values[field.name] ?? .null).write(to: &writer)
-      }
-    }
-  }
-
   /// One line for the group, one for each value.
   var text: String {
     let width = fields.map(\.name.count).max() ?? 0

@@ -49,57 +49,7 @@ extension OutputOptions {
       }
       return table.text(empty: empty)
     } json: { writer in
-      try writer.list("entries", entries) { try $1.write(to: &$0, in: session.store) }
-    }
-  }
-}
-
-extension OutboxEntry {
-  fileprivate var stateName: String {
-    switch state {
-    case .pending: "pending"
-    case .held: "draft"
-    case .quarantined: "quarantined"
-    }
-  }
-
-  fileprivate func write(to writer: inout JSONWriter, in store: SyncedStore) throws {
-    writer.members(record)
-    writer.member("kind", kind.rawValue)
-    writer.member("revision", revision)
-    writer.member("edited", edited)
-    writer.member("state", stateName)
-    writer.member("attempts", attempts)
-    writer.member("retryAt", retryAt == 0 ? nil : retryAt)
-    writer.key("reason")
-    if let reason { writer.object { reason.writeMembers(to: &$0) } } else { writer.null() }
-    writer.member("fields", .object(try changedFields(in: store)))
-  }
-
-  /// What differs from what the server last told: new values, null for cleared ones. Nothing for a deletion.
-  private func changedFields(in store: SyncedStore) throws -> [String: JSONValue] {
-    guard kind != .delete, let current = try store.store.record(record) else { return [:] }
-    let base = try self.base?.fields.members() ?? [:]
-    var changed: [String: JSONValue] = [:]
-    for (name, value) in current.fields {
-      let json = try JSONValue(parsing: value.jsonText)
-      if base[name] != json { changed[name] = json }
-    }
-    for name in base.keys where current[name].isNull && store.store.schema[record.type]?[name] != nil {
-      changed[name] = .null
-    }
-    return changed
-  }
-}
-
-extension Rejection {
-  fileprivate func writeMembers(to writer: inout JSONWriter) {
-    writer.member("code", code)
-    writer.member("message", message)
-    writer.list("fields", fields) { writer, field in
-      writer.member("field", field.field)
-      writer.member("code", field.code)
-      writer.member("message", field.message)
+      try writer.list("entries", entries) { try $1.writeMembers(to: &$0, in: session.store) }
     }
   }
 }

@@ -1,0 +1,22 @@
+package import BothyStore
+
+/// Counters as tools show them.
+extension CacheCounters {
+  /// Reads that found something stored, or looked for it in vain.
+  package var reads: Int { memoryHits + diskHits + bundledHits + misses }
+
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("memoryHits", memoryHits)
+    writer.member("diskHits", diskHits)
+    writer.member("bundledHits", bundledHits)
+    writer.member("misses", misses)
+    writer.member("stale", stale)
+    writer.member("loaded", loaded)
+    writer.member("confirmed", confirmed)
+    writer.member("failed", failed)
+    writer.member("coalesced", coalesced)
+    writer.member("evictedFromDisk", evictedFromDisk)
+    writer.member("bytesLoaded", bytesLoaded)
+    writer.member("bytesServed", bytesServed)
+  }
+}

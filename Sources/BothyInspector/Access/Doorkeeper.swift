@@ -1,0 +1,91 @@
+import HTTPTypes
+import Synchronization
+
+/// Who may come in: whoever first brings the token that was printed, and after that the browser that has the cookie.
+///
+/// The token opens the door once and is void then. Requests under another host's name are refused, so that no page of
+/// the web reaches this one by a name that it lets point here; changes are taken from this page's own scripts alone.
+final class Doorkeeper: Sendable {
+  private struct State {
+    var port = 0
+    /// Nil once it was used.
+    var token: String?
+    var session: String?
+  }
+
+  private let state: Mutex<State>
+
+  init(token: String = Secret.make()) { state = Mutex(State(token: token)) }
+
+  /// Where the page is; known when it listens.
+  func opens(at port: Int) { state.withLock { $0.port = port } }
+
+  /// The address that opens the door; without the token once that was used.
+  var address: String {
+    state.withLock { "http://127.0.0.1:\($0.port)/" + ($0.token.map { "?token=\($0)" } ?? "") }
+  }
+
+  /// The cookie is named by the port: browsers send cookies to every port of a host.
+  var cookieName: String { "bothy-inspector-\(state.withLock { $0.port })" }
+
+  enum Verdict: Equatable {
+    case enter
+    /// The token was the right one; the browser gets this in its place.
+    case exchange(setCookie: String)
+    case refuse(Problem)
+  }
+
+  func verdict(on call: InspectorCall) -> Verdict {
+    let names = state.withLock { ["127.0.0.1:\($0.port)", "localhost:\($0.port)"] }
+    guard let host = call.host?.lowercased(), names.contains(host) else { return .refuse(.foreignHost) }
+    if call.path == "/", call.method == .get, let token = call.query["token"] {
+      if let session = exchange(token) {
+        return .exchange(setCookie: "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
+      }
+      if !hasSession(call) { return .refuse(.voidToken) }
+    }
+    guard hasSession(call) else { return .refuse(.noSession) }
+    if let site = call.headers[Fields.fetchSite], site != "same-origin", site != "none" {
+      return .refuse(.foreignOrigin)
+    }
+    guard call.method != .get, call.method != .head else { return .enter }
+    guard call.headers[.origin]?.lowercased() == "http://" + host, call.headers[Fields.inspector] == "1"
+    else {
+      return .refuse(.foreignOrigin)
+    }
+    return .enter
+  }
+
+  private func exchange(_ token: String) -> String? {
+    state.withLock { state in
+      guard let expected = state.token, Secret.areEqual(expected, token) else { return nil }
+      let session = Secret.make()
+      state.token = nil
+      state.session = session
+      return session
+    }
+  }
+
+  private func hasSession(_ call: InspectorCall) -> Bool {
+    guard let session = state.withLock({ $0.session }) else { return false }
+    return call.cookie(cookieName).map { Secret.areEqual($0, session) } ?? false
+  }
+}
+
+/// Random texts that nobody guesses.
+enum Secret {
+  /// 256 bits of the system's generator.
+  static func make() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<4).map { _ in
+      let word = String(generator.next() as UInt64, radix: 16)
+      return String(repeating: "0", count: 16 - word.count) + word
+    }.joined()
+  }
+
+  /// Takes as long wherever they differ.
+  static func areEqual(_ left: String, _ right: String) -> Bool {
+    guard left.utf8.count == right.utf8.count else { return false }
+    return zip(left.utf8, right.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+}

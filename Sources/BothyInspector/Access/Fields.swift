@@ -1,0 +1,25 @@
+import HTTPTypes
+
+/// The fields that keep the page to itself, on every answer.
+enum Fields {
+  static let inspector = name("X-Bothy-Inspector")
+  static let fetchSite = name("Sec-Fetch-Site")
+  static let refresh = name("Refresh")
+
+  static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+  private static let all: [(HTTPField.Name, String)] = [
+    (.contentSecurityPolicy, policy), (.xContentTypeOptions, "nosniff"), (.cacheControl, "no-store"),
+    (name("Referrer-Policy"), "no-referrer"), (name("Cross-Origin-Resource-Policy"), "same-origin"),
+    (name("Cross-Origin-Opener-Policy"), "same-origin"), (name("X-Frame-Options"), "DENY"),
+  ]
+
+  static func add(to headers: inout HTTPFields) {
+    for (name, value) in all { headers[name] = value }
+  }
+
+  /// Each of the names above is one.
+  private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .server }
+}

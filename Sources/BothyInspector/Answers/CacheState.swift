@@ -1,0 +1,135 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+
+/// What one cache keeps: totals of each source, how fresh its entries are, regions.
+struct CacheState {
+  let folder: String
+  let limits: BlobStoreLimits
+  let sources: [Source]
+  let regions: [(region: Region, stored: StoreTotals)]
+  /// What all processes counted; nil when none has read anything.
+  let counters: CacheCounters?
+
+  struct Source: Equatable {
+    var name: String
+    var totals: StoreTotals
+    var freshness: FreshnessCounts
+    var holders: [String: Int]
+  }
+
+  init(_ subject: InspectorSubjects.Cache, entries: [ResourceCache.Inspected]) async throws {
+    folder = subject.folder
+    limits = subject.limits
+    let totals = try await subject.cache.totals().filter { $0.value.count > 0 }
+    let counts = FreshnessCounts.bySource(entries)
+    let counted = subject.cache.allCounters.values.reduce(CacheCounters(), +)
+    counters = counted.reads > 0 ? counted : nil
+    let pins = Dictionary(grouping: try await subject.cache.pins(), by: \.key.source)
+    sources = totals.map { id, totals in
+      Source(
+        name: id.name, totals: totals, freshness: counts[id] ?? FreshnessCounts(),
+        holders: Dictionary(grouping: pins[id] ?? [], by: \.holder).mapValues(\.count))
+    }.sorted { $0.name < $1.name }
+    var regions: [(region: Region, stored: StoreTotals)] = []
+    for region in try await subject.regions?.all() ?? [] {
+      regions.append((region, try await subject.regions?.stored(region.id) ?? StoreTotals()))
+    }
+    self.regions = regions
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.member("folder", folder)
+    writer.object("limits") { writer in
+      writer.member("bytes", limits.bytes)
+      writer.member("entries", limits.count)
+    }
+    writer.list("sources", sources) { writer, source in
+      writer.member("name", source.name)
+      writer.member("entries", source.totals.count)
+      writer.member("bytes", source.totals.bytes)
+      writer.member("pinned", source.totals.pinnedCount)
+      writer.member("pinnedBytes", source.totals.pinnedBytes)
+      writer.object("freshness") { source.freshness.write(to: &$0) }
+      writer.list("holders", source.holders.sorted { $0.key < $1.key }) { writer, holder in
+        writer.member("name", holder.key)
+        writer.member("entries", holder.value)
+      }
+    }
+    writer.key("counters")
+    if let counters { writer.object { counters.writeMembers(to: &$0) } } else { writer.null() }
+    writer.list("regions", regions) { $1.region.write(to: &$0, stored: $1.stored) }
+  }
+}
+
+/// How many entries are in which state.
+package struct FreshnessCounts: Equatable {
+  package var fresh = 0
+  /// Served at once and asked for behind the reader's back, or served when the server fails.
+  package var usable = 0
+  /// Not served before the server was asked.
+  package var stale = 0
+  /// Of a source that the folder's list does not name, so nobody knows its rule.
+  package var unknown = 0
+
+  package init(fresh: Int = 0, usable: Int = 0, stale: Int = 0, unknown: Int = 0) {
+    self.fresh = fresh
+    self.usable = usable
+    self.stale = stale
+    self.unknown = unknown
+  }
+
+  mutating func count(_ usability: Usability?) {
+    switch usability?.state {
+    case .fresh?: fresh += 1
+    case .staleWhileRevalidate?, .staleIfError?: usable += 1
+    case .stale?, .mustRevalidate?: stale += 1
+    case nil: unknown += 1
+    }
+  }
+
+  static func bySource(_ entries: [ResourceCache.Inspected]) -> [SourceID: FreshnessCounts] {
+    entries.reduce(into: [:]) { $0[$1.key.source, default: FreshnessCounts()].count($1.usability) }
+  }
+
+  static func name(_ usability: Usability?) -> String {
+    var counts = FreshnessCounts()
+    counts.count(usability)
+    return counts.fresh == 1
+      ? "fresh" : counts.usable == 1 ? "usable" : counts.stale == 1 ? "stale" : "unknown"
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.member("fresh", fresh)
+    writer.member("usable", usable)
+    writer.member("stale", stale)
+    writer.member("unknown", unknown)
+  }
+}
+
+/// Entries of a cache, the last used first.
+enum CacheEntries {
+  static func write(
+    _ entries: [ResourceCache.Inspected], source: String?, limit: Int, to writer: inout JSONWriter
+  ) {
+    let chosen = entries.filter { source == nil || $0.key.source.name == source }
+    let first = chosen.sorted {
+      ($1.size.lastUsed, $0.key.source.name, $0.key.path) < (
+        $0.size.lastUsed, $1.key.source.name, $1.key.path
+      )
+    }.prefix(limit)
+    writer.member("total", chosen.count)
+    writer.list("entries", first) { writer, entry in
+      writer.member("source", entry.key.source.name)
+      writer.member("path", entry.key.path)
+      writer.member("bytes", entry.size.bytes)
+      writer.member("pinned", entry.size.isPinned)
+      writer.member("status", entry.metadata.status)
+      writer.member("received", entry.metadata.receivedAt)
+      writer.member("validated", entry.metadata.validatedAt)
+      writer.member("lastUsed", entry.size.lastUsed)
+      writer.member("state", FreshnessCounts.name(entry.usability))
+      writer.member("freshFor", entry.usability.flatMap { $0.freshFor == .max ? nil : $0.freshFor })
+    }
+  }
+}

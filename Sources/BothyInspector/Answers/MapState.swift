@@ -1,0 +1,162 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothySync
+
+/// What can be drawn of a part of the map: tiles of caches and of files of places, places, records with a position.
+struct MapState {
+  let box: GeoBox
+  let mosaic: TileMosaic
+  let dots: [Dot]
+  /// How many dots there would be.
+  let dotCount: Int
+  let attributions: [String]
+
+  struct Dot: Equatable {
+    var place: Coordinate
+    var title: String
+    /// What it is: a category of places, or the type of a record.
+    var kind: String
+    /// Where it is shown in full; nil for places.
+    var record: RecordID?
+  }
+
+  static let cellLimit = 2500
+  static let dotLimit = 1500
+
+  /// - Parameter box: nil for all there is.
+  init(_ subjects: InspectorSubjects, entries: [[ResourceCache.Inspected]], box asked: GeoBox?) async throws {
+    let tiles =
+      entries.flatMap { $0.compactMap(Self.tile) } + (try Self.placeTiles(subjects.places, now: subjects.now))
+    let records = try await Self.records(subjects.store, in: asked)
+    let box = asked ?? Self.extent(tiles.map(\.tile), records.dots.map(\.place))
+    let places = try Self.places(subjects.places, in: box)
+    self.box = box
+    mosaic = TileMosaic(tiles, in: box, limit: Self.cellLimit)
+    dots = records.dots + places.dots
+    dotCount = records.total + places.total
+    attributions = Set(
+      subjects.places.flatMap(\.attributions)
+        + subjects.caches.flatMap { $0.cache.sources.map(\.names.attribution) }
+    ).filter { !$0.isEmpty }.sorted()
+  }
+
+  /// The tile that an entry is; nil for other resources.
+  private static func tile(
+    _ entry: ResourceCache.Inspected
+  ) -> (tile: Tile, freshness: FreshnessCounts)? {
+    guard let tile = Tile(entry.key) else { return nil }
+    var freshness = FreshnessCounts()
+    freshness.count(entry.usability)
+    return (tile, freshness)
+  }
+
+  private static func placeTiles(
+    _ files: [InspectorSubjects.PlaceFile], now: Int64
+  ) throws -> [(tile: Tile, freshness: FreshnessCounts)] {
+    try files.flatMap { file in
+      try file.places.heldTiles(limit: 200_000).map { held in
+        let age = now - held.validatedAt
+        let isFresh = age >= 0 && age < PlaceTile.defaultLifetime
+        return (held.tile, isFresh ? FreshnessCounts(fresh: 1) : FreshnessCounts(usable: 1))
+      }
+    }
+  }
+
+  private static func places(
+    _ files: [InspectorSubjects.PlaceFile], in box: GeoBox
+  ) throws -> (dots: [Dot], total: Int) {
+    var dots: [Dot] = []
+    var total = 0
+    for file in files {
+      let found = try file.places.features(near: box, .places, limit: dotLimit - dots.count)
+      total += found.total
+      dots += found.features.map {
+        Dot(
+          place: $0.center, title: $0.name ?? $0.nameTag ?? "\($0.type) \($0.value)",
+          kind: $0.category.rawValue)
+      }
+    }
+    return (dots, total)
+  }
+
+  /// Records of every type that has a position, by its first one.
+  private static func records(
+    _ store: SyncedStore, in box: GeoBox?
+  ) async throws -> (dots: [Dot], total: Int) {
+    let types = store.store.schema.types
+    return try await store.store.read { transaction in
+      var dots: [Dot] = []
+      var total = 0
+      for type in types {
+        guard let field = type.fields.first(where: { $0.kind == .coordinate })?.name else { continue }
+        let condition: Predicate =
+          box.map { .inside(field: field, $0) } ?? .compare(field: field, .notEqual, .null)
+        total += try transaction.count(RecordQuery(type.name, where: condition))
+        guard dots.count < dotLimit / 2 else { continue }
+        for record in try transaction.fetch(
+          RecordQuery(type.name, where: condition, limit: dotLimit / 2 - dots.count))
+        {
+          guard case .coordinate(let place) = record[field] else { continue }
+          dots.append(
+            Dot(place: place, title: record.title(type), kind: type.name, record: record.recordID))
+        }
+      }
+      return (dots, total)
+    }
+  }
+
+  /// A box around everything, with a little air; the world when there is nothing.
+  static func extent(_ tiles: [Tile], _ places: [Coordinate]) -> GeoBox {
+    let corners = tiles.flatMap { tile in
+      let bounds = tile.bounds
+      return [
+        Coordinate(latitude: bounds.south, longitude: bounds.west),
+        Coordinate(latitude: bounds.north, longitude: bounds.east),
+      ]
+    }
+    let all = corners + places
+    guard let first = all.first else { return GeoBox(west: -180, south: -85, east: 180, north: 85) }
+    var box = GeoBox(
+      west: first.longitude, south: first.latitude, east: first.longitude, north: first.latitude)
+    for place in all {
+      box.west = min(box.west, place.longitude)
+      box.east = max(box.east, place.longitude)
+      box.south = min(box.south, place.latitude)
+      box.north = max(box.north, place.latitude)
+    }
+    let air = max(max(box.east - box.west, box.north - box.south) * 0.06, 0.002)
+    return GeoBox(
+      west: max(box.west - air, -180), south: max(box.south - air, -85), east: min(box.east + air, 180),
+      north: min(box.north + air, 85))
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.object("box") { writer in
+      writer.member("west", box.west)
+      writer.member("south", box.south)
+      writer.member("east", box.east)
+      writer.member("north", box.north)
+    }
+    mosaic.write(to: &writer)
+    writer.list("dots", dots) { writer, dot in
+      writer.member("lat", dot.place.latitude)
+      writer.member("lon", dot.place.longitude)
+      writer.member("title", dot.title)
+      writer.member("kind", dot.kind)
+      if let record = dot.record { writer.object("record") { $0.members(record) } }
+    }
+    writer.member("dotCount", dotCount)
+    writer.member("attributions", .array(attributions.map { .string($0) }))
+  }
+}
+
+extension Record {
+  /// What people may know it by: its first text that is not empty, else its id.
+  func title(_ type: TypeSchema) -> String {
+    for field in type.fields where field.kind == .text {
+      if let text = self[field.name].text, !text.isEmpty { return text }
+    }
+    return id
+  }
+}

@@ -1,0 +1,104 @@
+import BothyStore
+import BothySync
+
+/// What is on the device at a glance.
+struct Overview {
+  let file: String
+  let device: String
+  let schemaVersion: Int
+  let types: [(schema: TypeSchema, count: Int)]
+  let pending: PendingCounts
+  let blobs: BlobBacklog
+  let containers: Int
+  let lastPull: Int64?
+  let lease: Lease?
+  let isPaused: Bool
+
+  struct Lease: Equatable {
+    var process: Int32
+    var end: Int64
+  }
+
+  init(_ subjects: InspectorSubjects) async throws {
+    let store = subjects.store
+    file = store.store.path
+    device = store.device
+    schemaVersion = store.store.schema.version
+    let schema = store.store.schema
+    types = try await store.store.read { transaction in
+      try schema.types.map { ($0, try transaction.count(RecordQuery($0.name))) }
+    }
+    pending = try store.pendingCounts()
+    blobs = try store.blobs.backlog()
+    let pulled = try store.containers()
+    containers = pulled.count
+    lastPull = pulled.compactMap(\.pulledAt).max()
+    lease = try store.leaseHolder().map { Lease(process: $0.process, end: $0.end) }
+    isPaused = store.isPaused
+  }
+
+  func write(to writer: inout JSONWriter, _ subjects: InspectorSubjects, isReachable: Bool?) {
+    writer.member("file", file)
+    writer.member("device", device)
+    writer.member("schemaVersion", schemaVersion)
+    writer.member("now", subjects.now)
+    writer.list("types", types) { $1.schema.writeShown(count: $1.count, to: &$0) }
+    writer.object("pending") { writer in
+      writer.member("insert", pending.insert)
+      writer.member("update", pending.update)
+      writer.member("delete", pending.delete)
+      writer.member("total", pending.total)
+      writer.member("drafts", pending.held)
+      writer.member("inbox", pending.inbox)
+    }
+    writer.object("blobs") { writer in
+      writer.member("waiting", blobs.count)
+      writer.member("bytes", blobs.bytes)
+      writer.member("sent", blobs.sent)
+    }
+    writer.member("containers", containers)
+    writer.member("lastPull", lastPull)
+    writer.key("lease")
+    if let lease { writer.object { lease.write(to: &$0) } } else { writer.null() }
+    writer.member("paused", isPaused)
+    writer.key("server")
+    if let server = subjects.server {
+      writer.object { writer in
+        writer.member("url", server.url)
+        writer.member("space", server.space)
+        writer.member("reachable", isReachable)
+      }
+    } else {
+      writer.null()
+    }
+    writer.object("subjects") { writer in
+      writer.member("caches", subjects.caches.count)
+      writer.member("places", subjects.places.count)
+      writer.member("settings", subjects.settings.count)
+      writer.member("packs", subjects.packs.count)
+    }
+  }
+}
+
+extension Overview.Lease {
+  func write(to writer: inout JSONWriter) {
+    writer.member("process", Int(process))
+    writer.member("until", end)
+  }
+}
+
+extension TypeSchema {
+  /// Writes `name, synced, count, fields`.
+  func writeShown(count: Int, to writer: inout JSONWriter) {
+    writer.member("name", name)
+    writer.member("synced", isSynced)
+    writer.member("count", count)
+    writer.list("fields", fields) { writer, field in
+      writer.member("name", field.name)
+      writer.member("kind", field.kind.name)
+      writer.member("optional", field.isOptional)
+      writer.member("indexed", field.isIndexed)
+      writer.member("target", field.kind.target?.type)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import BothyStore
+import BothySync
+
+/// Pending entries as the page shows them: what waits, why, and how here and there differ.
+enum PendingWork {
+  /// The members of one entry, with `inDoubt, group, comparison`.
+  static func write(_ entry: OutboxEntry, in store: SyncedStore, to writer: inout JSONWriter) throws {
+    try entry.writeMembers(to: &writer, in: store)
+    writer.member("inDoubt", entry.operationID != nil)
+    writer.member("group", entry.group)
+    writer.list("comparison", try comparison(entry, in: store)) { $1.write(to: &$0) }
+  }
+
+  /// One field in three states: as it is here, as it was when the edit began, as the server has it since.
+  struct ComparedField: Equatable {
+    var name: String
+    var here: JSONValue?
+    var base: JSONValue?
+    var server: JSONValue?
+
+    var differs: Bool { (here ?? .null) != (server ?? base ?? .null) }
+
+    func write(to writer: inout JSONWriter) {
+      writer.member("field", name)
+      writer.member("here", here ?? .null)
+      writer.member("base", base ?? .null)
+      writer.member("server", server ?? .null)
+      writer.member("differs", differs)
+    }
+  }
+
+  /// Every field that is set on any side, in the order of the schema, then those that the schema does not know.
+  static func comparison(_ entry: OutboxEntry, in store: SyncedStore) throws -> [ComparedField] {
+    let type = store.store.schema[entry.record.type]
+    let record = entry.kind == .delete ? nil : try store.store.record(entry.record)
+    var here: [String: JSONValue] = [:]
+    for (name, value) in record?.fields ?? [:] where !value.isNull {
+      here[name] = try value.json
+    }
+    let base = try entry.base?.fields.members()
+    let server = try entry.shadow.map { $0.isDeleted ? [:] : try $0.fields.members() }
+    return compare(here: here, base: base, server: server, order: type?.fields.map(\.name) ?? [])
+  }
+
+  static func compare(
+    here: [String: JSONValue], base: [String: JSONValue]?, server: [String: JSONValue]?, order: [String]
+  ) -> [ComparedField] {
+    let names = Set(here.keys).union((base ?? [:]).keys).union((server ?? [:]).keys)
+    let known = order.filter(names.contains)
+    let rest = names.subtracting(known).sorted()
+    return (known + rest).map {
+      ComparedField(name: $0, here: here[$0], base: base?[$0], server: (server ?? base)?[$0])
+    }
+  }
+}
+
+extension FieldValue {
+  /// The value as JSON shows it.
+  var json: JSONValue {
+    get throws {
+      var writer = JSONWriter()
+      write(to: &writer)
+      return try JSONValue(parsing: writer.bytes)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import BothyStore
+import BothySync
+import Foundation
+import HTTPTypes
+
+/// One page of a type's records: read by key, so that the last page costs what the first does.
+struct RecordPage {
+  let records: [ShownRecord]
+  /// Where the next page begins; nil after the last one.
+  let next: String?
+  /// How many fit the condition; counted for the first page only.
+  let total: Int?
+
+  /// Reads the page. Throws `Problem`, `StoreError` and `WhereSyntaxError`, which say what is wrong with the question.
+  init(_ call: InspectorCall, in store: SyncedStore) async throws {
+    let type = try Self.type(call.required("type"), store)
+    let limit = call.count("limit", otherwise: 50, most: 200)
+    var query = try RecordQuery(
+      type.name, where: WhereParser.parse(call.given("where") ?? ""),
+      order: Ordering.parse(call.given("order") ?? ""), container: call.given("container")
+    ).checked(for: type)
+    let whole = query
+    if let after = call.given("after") {
+      query.filter = query.filter && query.condition(after: try PageMark.record(after, of: type), type)
+    }
+    query.limit = limit + 1
+    let asked = query
+    let (found, total) = try await store.store.read { transaction in
+      (try transaction.fetch(asked), call.given("after") == nil ? try transaction.count(whole) : nil)
+    }
+    let page = Array(found.prefix(limit))
+    let nearest = whole.order.first.flatMap { $0.origin == nil ? nil : $0 }
+    records = try ShownRecord.all(page, in: store, nearest: nearest)
+    next = found.count > limit ? page.last.map { PageMark.text($0, whole) } : nil
+    self.total = total
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.list("records", records) { $1.write(to: &$0) }
+    writer.member("next", next)
+    writer.member("total", total)
+  }
+
+  static func type(_ name: String, _ store: SyncedStore) throws -> TypeSchema {
+    guard let type = store.store.schema[name] else {
+      let known = store.store.schema.types.map(\.name).joined(separator: ", ")
+      throw Problem(.notFound, "unknownType", "There is no type '\(name)' in this file. Known: \(known).")
+    }
+    return type
+  }
+}
+
+/// Where a page ended: the last record's sort keys, so that it need not be there any more when the next page is read.
+enum PageMark {
+  static func text(_ record: Record, _ query: RecordQuery) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("id", record.id)
+      writer.member("container", record.container)
+      writer.member("version", record.version)
+      writer.object("fields") { writer in
+        for name in Set(query.order.map(\.field)).sorted() where record.fields[name] != nil {
+          writer.key(name)
+          record[name].write(to: &writer)
+        }
+      }
+    }
+    return Data(writer.bytes).base64EncodedString()
+      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  static func record(_ text: String, of type: TypeSchema) throws -> Record {
+    let padded = text.replacing("-", with: "+").replacing("_", with: "/")
+    let filled = padded + String(repeating: "=", count: (4 - padded.count % 4) % 4)
+    guard let bytes = Data(base64Encoded: filled), let json = try? JSONValue(parsing: Array(bytes)),
+      let id = json["id"]?.stringValue
+    else {
+      throw Problem(.badRequest, "badMark", "The page's mark can't be read. Begin with the first page.")
+    }
+    var values: [String: FieldValue] = [:]
+    for (name, value) in json["fields"]?.objectValue ?? [:] {
+      if let field = type[name] { values[name] = try FieldValue(json: value, kind: field.kind) }
+    }
+    var record = Record(type.name, id: id, values, container: json["container"]?.stringValue)
+    record.version = json["version"]?.stringValue
+    return record
+  }
+}

@@ -1,0 +1,90 @@
+import BothyStore
+import BothySync
+import Synchronization
+
+/// What was seen of syncing while the inspector ran: in memory, the last few hundred moments. The file itself keeps no
+/// diary; it knows of each container when it was last pulled, and no more is claimed.
+final class Timeline: Sendable {
+  struct Moment: Sendable, Equatable {
+    enum Kind: String, Sendable {
+      case began, written, acknowledged, refused, pulled, decided, synced, lease, server
+    }
+
+    var time: Int64
+    var kind: Kind
+    var text: String
+    var details: [String] = []
+
+    func write(to writer: inout JSONWriter) {
+      writer.member("time", time)
+      writer.member("kind", kind.rawValue)
+      writer.member("text", text)
+      writer.member("details", .array(details.map { .string($0) }))
+    }
+  }
+
+  static let limit = 400
+  private let moments = Mutex<[Moment]>([])
+
+  func add(_ new: [Moment]) {
+    moments.withLock { moments in
+      moments += new
+      if moments.count > Self.limit { moments.removeFirst(moments.count - Self.limit) }
+    }
+  }
+
+  /// The newest first.
+  var all: [Moment] { moments.withLock { $0.reversed() } }
+}
+
+/// What a timeline compares: the state of syncing at one moment.
+struct Glance: Sendable, Equatable {
+  var pending = PendingCounts()
+  /// When each container was last pulled; nil before the first complete pull.
+  var pulled: [PullScope: Int64?] = [:]
+  /// The process that syncs.
+  var syncing: Int32?
+
+  init() {}
+
+  init(_ store: SyncedStore) throws {
+    pending = try store.pendingCounts()
+    for container in try store.containers() { pulled[container.scope] = container.pulledAt }
+    syncing = try store.leaseHolder()?.process
+  }
+
+  /// What happened between two glances, told at a time; nothing when nothing did that concerns syncing.
+  func moments(since old: Glance, at time: Int64) -> [Timeline.Moment] {
+    var moments: [Timeline.Moment] = []
+    func tell(_ kind: Timeline.Moment.Kind, _ text: String) {
+      moments.append(Timeline.Moment(time: time, kind: kind, text: text))
+    }
+    if let syncing, syncing != old.syncing { tell(.lease, "Process \(syncing) syncs this file.") }
+    let scopes = pulled.keys.sorted { $0.container < $1.container }
+    for scope in scopes where pulled[scope] != old.pulled[scope] && (pulled[scope] ?? nil) != nil {
+      let name = scope.container.isEmpty ? "Everything" : "'\(scope.container)'"
+      tell(.pulled, "\(name) was pulled to its end.")
+    }
+    let refused = pending.inbox - old.pending.inbox
+    if refused > 0 { tell(.refused, "\(Self.changes(refused)) refused by the server: see the inbox.") }
+    let more = pending.total - old.pending.total
+    if more > 0 { tell(.written, "\(Self.changes(more)) waiting to be sent, \(pending.total) in all.") }
+    if more < 0 { tell(.acknowledged, "\(Self.changes(-more)) settled, \(pending.total) still waiting.") }
+    return moments
+  }
+
+  private static func changes(_ count: Int) -> String { count == 1 ? "1 change" : "\(count) changes" }
+}
+
+extension Timeline.Moment {
+  /// A sync that was run from the page.
+  init(_ report: SyncReport, at time: Int64) {
+    self.init(
+      time: time, kind: .synced,
+      text: report.skipped.map { "The sync ended early: \($0.name)." }
+        ?? "Synced: \(report.pushed) sent, \(report.pulled) received.",
+      details: report.failures.map { "Refused: \($0.operation.rawValue) of \($0.record). \($0.message)" }
+        + report.overwritten.map { "Replaced by the server's: \($0.record)" }
+        + report.blocked.map { "\($0.record) waits for \($0.by)" })
+  }
+}

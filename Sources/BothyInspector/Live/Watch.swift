@@ -1,0 +1,139 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothySync
+import Foundation
+import ServiceLifecycle
+import Synchronization
+
+/// Looks out for changes, of whatever process, and tells everybody who listens.
+///
+/// Stores tell of their commits by themselves. Caches, files of places and packs are looked at once a second, the server
+/// is asked every five: what is looked at costs no more than some counters and the times of files.
+package final class Watch: Service {
+  let board = Broadcast<InspectorEvent>()
+  let timeline = Timeline()
+  private let subjects: InspectorSubjects
+  private let glance = Mutex(Glance())
+  private let reachable = Mutex<Bool?>(nil)
+
+  init(_ subjects: InspectorSubjects) { self.subjects = subjects }
+
+  /// Whether the server answered when it was last asked; nil before that, and where there is none.
+  var isReachable: Bool? { reachable.withLock { $0 } }
+
+  /// Looks until the task is cancelled or the service group shuts down; the streams of events end then.
+  package func run() async throws {
+    timeline.add([Timeline.Moment(time: subjects.now, kind: .began, text: "The inspector was opened.")])
+    let begin = try Glance(subjects.store)
+    glance.withLock { $0 = begin }
+    await withTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { await self.followStore() }
+      for store in subjects.settings {
+        tasks.addTask { for await _ in store.commits { self.board.send(InspectorEvent(.settings)) } }
+      }
+      tasks.addTask { await self.look(every: .seconds(1)) }
+      tasks.addTask { await self.askServer(every: .seconds(5)) }
+      tasks.addTask { await self.beat(every: .seconds(3)) }
+      try? await gracefulShutdown()  // cancellation ends the rest as well
+      board.finish()
+      tasks.cancelAll()
+    }
+  }
+
+  private func followStore() async {
+    for await notice in subjects.store.store.commits {
+      noteSyncing()
+      board.send(
+        InspectorEvent(.store) { writer in
+          writer.member("types", .array(notice.records.keys.sorted().map { .string($0) }))
+        })
+      board.send(InspectorEvent(.settings))
+    }
+  }
+
+  /// Tells of a change that touched no record: a decision made on the page, a sync run from it.
+  func noteChange(_ moment: Timeline.Moment) {
+    timeline.add([moment])
+    noteSyncing()
+    board.send(InspectorEvent(.store) { $0.member("types", .array([])) })
+    board.send(InspectorEvent(.timeline))
+  }
+
+  /// Compares the state of syncing with what it was.
+  private func noteSyncing() {
+    guard let now = try? Glance(subjects.store) else { return }  // closed, or busy: the next commit tells
+    let old = glance.withLock { glance in
+      defer { glance = now }
+      return glance
+    }
+    let moments = now.moments(since: old, at: subjects.now)
+    guard !moments.isEmpty else { return }
+    timeline.add(moments)
+    board.send(InspectorEvent(.timeline))
+  }
+
+  private func look(every interval: Duration) async {
+    var last = await stamps()
+    while await pause(interval) {
+      let now = await stamps()
+      if now.caches != last.caches {
+        board.send(InspectorEvent(.caches))
+        board.send(InspectorEvent(.places))
+      }
+      if now.places != last.places { board.send(InspectorEvent(.places)) }
+      if now.packs != last.packs { board.send(InspectorEvent(.packs)) }
+      last = now
+    }
+  }
+
+  private struct Stamps: Equatable {
+    var caches: [[SourceID: StoreTotals]] = []
+    var places: [Date?] = []
+    var packs: [Date?] = []
+  }
+
+  private func stamps() async -> Stamps {
+    var stamps = Stamps()
+    for cache in subjects.caches { stamps.caches.append((try? await cache.cache.totals()) ?? [:]) }
+    stamps.places = subjects.places.flatMap {
+      [Self.time($0.places.path), Self.time($0.places.path + "-wal")]
+    }
+    stamps.packs = subjects.packs.flatMap { [Self.time($0), Self.time($0 + "/current")] }
+    return stamps
+  }
+
+  /// Nil where there is no such file.
+  private static func time(_ path: String) -> Date? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+  }
+
+  private func askServer(every interval: Duration) async {
+    guard let server = subjects.server else { return }
+    repeat {
+      let now = await server.isReachable()
+      let old = reachable.withLock { reachable in
+        defer { reachable = now }
+        return reachable
+      }
+      guard now != old else { continue }
+      board.send(InspectorEvent(.server) { $0.member("reachable", now) })
+      timeline.add([
+        Timeline.Moment(
+          time: subjects.now, kind: .server, text: now ? "The server answers." : "The server does not answer."
+        )
+      ])
+      board.send(InspectorEvent(.timeline))
+    } while await pause(interval)
+  }
+
+  private func beat(every interval: Duration) async {
+    while await pause(interval) { board.send(InspectorEvent(.alive)) }
+  }
+
+  /// False when it is time to stop.
+  private func pause(_ interval: Duration) async -> Bool {
+    do { try await Task.sleep(for: interval) } catch { return false }
+    return true
+  }
+}

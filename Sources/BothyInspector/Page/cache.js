@@ -1,0 +1,113 @@
+// Copies that may be deleted at any time: how much of what, how fresh, what is pinned.
+
+import { h } from "./dom.js";
+import { badge, bytes, clock, empty, number, plural, span, table } from "./format.js";
+
+const states = [["fresh", "fresh"], ["usable", "usable, to be renewed"], ["stale", "to be asked for first"], ["unknown", "of a source without a rule"]];
+
+/** Shares of a whole as one bar; the same in words for those who can't see it. */
+export function shares(counts) {
+  const total = states.reduce((sum, [name]) => sum + counts[name], 0);
+  if (!total) return h("span", { class: "none" }, "–");
+  let from = 0;
+  const text = states.filter(([name]) => counts[name]).map(([name, words]) => `${number(counts[name])} ${words}`).join(", ");
+  return h("svg", { class: "shares", viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": text },
+    h("title", null, text),
+    states.map(([name]) => {
+      const width = 100 * counts[name] / total;
+      from += width;
+      return width ? h("rect", { key: name, class: name, x: from - width, y: 0, width, height: 8 }) : null;
+    }));
+}
+
+function rates(counters) {
+  const reads = counters.memoryHits + counters.diskHits + counters.bundledHits + counters.misses;
+  const rate = (count) => reads ? `${Math.round(1000 * count / reads) / 10} %` : "–";
+  return table("Reads by tier", ["Tier", { text: "Reads", class: "num" }, { text: "Share", class: "num" }], [
+    ["Memory", counters.memoryHits], ["Disk", counters.diskHits], ["Bundled", counters.bundledHits], ["Nothing stored", counters.misses],
+  ].map(([name, count]) => h("tr", { key: name }, h("th", { scope: "row" }, name), h("td", { class: "num" }, number(count)), h("td", { class: "num" }, rate(count)))), { class: "narrow" });
+}
+
+/** Regions hold their tiles under their ids. */
+function heldBy(name, cache) {
+  const region = cache.regions.find((each) => name === `region:${each.id}`);
+  return region ? `region ${region.name}` : name;
+}
+
+function limit(cache, used) {
+  const most = cache.limits.bytes;
+  if (!most) return "no limit of bytes";
+  return [`${Math.round(100 * used / most)} % of ${bytes(most)} `,
+    h("meter", { min: "0", max: String(most), value: used, "aria-label": "Room used" }, "")];
+}
+
+function section(context, cache, index) {
+  const sum = (name) => cache.sources.reduce((total, source) => total + source[name], 0);
+  const used = sum("bytes") - sum("pinnedBytes");
+  const chosen = context.memory.entries?.index === index ? context.memory.entries : null;
+  return h("section", { key: cache.folder, class: "card", "aria-labelledby": `cache${index}` },
+    h("h2", { id: `cache${index}` }, h("code", null, cache.folder)),
+    h("dl", { class: "facts inline" },
+      h("dt", null, "Entries"), h("dd", null, number(sum("entries"))),
+      h("dt", null, "On disk"), h("dd", null, bytes(sum("bytes"))),
+      h("dt", null, "Pinned"), h("dd", null, `${number(sum("pinned"))}, ${bytes(sum("pinnedBytes"))}`),
+      h("dt", null, "Room"), h("dd", null, limit(cache, used))),
+    cache.sources.length
+      ? table("Sources", ["Source", { text: "Entries", class: "num" }, { text: "Bytes", class: "num" }, { text: "Pinned", class: "num" }, "Freshness", "Held by", ""],
+        cache.sources.map((source) => h("tr", { key: source.name },
+          h("th", { scope: "row" }, source.name), h("td", { class: "num" }, number(source.entries)),
+          h("td", { class: "num" }, bytes(source.bytes)), h("td", { class: "num" }, number(source.pinned)),
+          h("td", null, shares(source.freshness)),
+          h("td", { class: "dim" }, source.holders.map((holder) => `${heldBy(holder.name, cache)} (${number(holder.entries)})`).join(", ")),
+          h("td", null, h("button", { type: "button", class: "quiet", "aria-label": `Show entries of ${source.name}`,
+            "aria-expanded": String(chosen?.source === source.name), onclick: () => open(context, index, source.name) }, "Entries")))))
+      : empty("Nothing is stored.", "Each source that something is stored of would be listed here, with its entries, bytes and freshness."),
+    chosen ? entries(chosen, context) : null,
+    h("h3", null, "Hit rates"),
+    cache.counters ? [rates(cache.counters), h("p", { class: "dim small" }, `Of all processes that have closed this cache, ever. ${number(cache.counters.loaded)} loaded from the network, ${number(cache.counters.confirmed)} confirmed as unchanged, ${number(cache.counters.failed)} failed.`)]
+      : h("p", { class: "dim" }, "Reads are counted in the memory of the process that reads, and added to the folder when it closes the cache: none has yet."),
+    cache.regions.length ? [h("h3", null, "Regions"), table("Regions", ["Region", "State", { text: "Tiles", class: "num" }, { text: "There", class: "num" }, { text: "Bytes", class: "num" }],
+      cache.regions.map((region) => h("tr", { key: region.id }, h("th", { scope: "row" }, region.name),
+        h("td", null, badge(region.state, region.state === "complete" ? "good" : region.state === "partial" || region.reason ? "bad" : "wait"), region.reason ? ` ${region.reason}` : ""),
+        h("td", { class: "num" }, number(region.tiles)), h("td", { class: "num" }, number(region.stored)), h("td", { class: "num" }, bytes(region.bytes)))))] : null);
+}
+
+async function open(context, index, source) {
+  const { memory } = context;
+  if (memory.entries?.index === index && memory.entries.source === source) { memory.entries = null; return context.redraw(); }
+  memory.entries = { index, source, ...await context.get("/api/cache/entries", { cache: index, source, limit: 100 }) };
+  context.redraw();
+  context.announce(`${plural(memory.entries.total, "entry", "entries")} of ${source}.`);
+}
+
+function entries(chosen, context) {
+  const now = context.summary?.now ?? Date.now();
+  return [h("h3", null, `Entries of ${chosen.source}`),
+    table(`Entries of ${chosen.source}, the last used first`, ["Path", "State", { text: "Bytes", class: "num" }, "Age", "Last used"], chosen.entries.map((entry) =>
+      h("tr", { key: entry.path }, h("th", { scope: "row" }, h("code", null, entry.path)),
+        h("td", null, badge(entry.state), entry.pinned ? [" ", badge("pinned", "info")] : null, entry.status === 200 ? null : ` ${entry.status}`),
+        h("td", { class: "num" }, bytes(entry.bytes)), h("td", { class: "nowrap" }, span(now - entry.validated)), h("td", { class: "nowrap dim" }, clock(entry.lastUsed))))),
+    chosen.total > chosen.entries.length ? h("p", { class: "dim small" }, `${number(chosen.entries.length)} of ${number(chosen.total)} are shown.`) : null];
+}
+
+export default {
+  events: ["caches"],
+  title: () => "Caches",
+  async load({ get, signal, memory }) {
+    const found = await get("/api/caches", {}, signal);
+    if (memory.entries) {
+      const { index, source } = memory.entries;
+      memory.entries = { index, source, ...await get("/api/cache/entries", { cache: index, source, limit: 100 }, signal) };
+    }
+    return found;
+  },
+  render(context, data) {
+    return [
+      h("p", { class: "lead" }, "Copies of what is on the network. All of it may go at any time; what is pinned stays, and counts against no limit."),
+      data.caches.length
+        ? [h("p", { class: "legend", "aria-hidden": "true" }, states.map(([name, words]) => h("span", null, h("i", { class: name }), words))),
+          data.caches.map((cache, index) => section(context, cache, index))]
+        : empty("No cache was named.", "Start the inspector with --cache DIR, and what that folder keeps is shown here: entries and bytes of each source, how fresh they are, what is pinned, and hit rates."),
+    ];
+  },
+};

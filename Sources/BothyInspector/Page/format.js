@@ -1,0 +1,85 @@
+// Values as people read them.
+
+import { h } from "./dom.js";
+
+const numbers = new Intl.NumberFormat("en");
+export const number = (value) => numbers.format(value);
+export const plural = (count, one, many = one + "s") => `${number(count)} ${count === 1 ? one : many}`;
+
+export function bytes(value) {
+  if (value < 1024) return `${value} B`;
+  const units = ["KB", "MB", "GB", "TB"];
+  let unit = -1;
+  do { value /= 1024; unit += 1; } while (value >= 1024 && unit < units.length - 1);
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+const pad = (value) => String(value).padStart(2, "0");
+
+export function clock(milliseconds) {
+  const date = new Date(milliseconds);
+  const time = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  return date.toDateString() === new Date().toDateString() ? time : `${day} ${time}`;
+}
+
+export function span(milliseconds) {
+  const seconds = Math.abs(milliseconds) / 1000;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 2 * 86400) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} days`;
+}
+
+/** A moment with how long ago it is, by the inspector's clock. */
+export function when(milliseconds, now) {
+  if (milliseconds === null || milliseconds === undefined) return h("span", { class: "none" }, "never");
+  const text = now ? ` (${milliseconds > now ? `in ${span(milliseconds - now)}` : `${span(now - milliseconds)} ago`})` : "";
+  return h("time", { datetime: new Date(milliseconds).toISOString() }, clock(milliseconds),
+    text && h("span", { class: "dim" }, text));
+}
+
+/** A field's value by its kind. */
+export function value(given, kind) {
+  if (given === null || given === undefined) return h("span", { class: "none", "aria-label": "empty" }, "–");
+  if (kind === "date") {
+    const date = new Date(given);
+    const text = date.toISOString().replace("T00:00:00.000Z", "").replace("T", " ").replace(/\.000Z$/, "Z");
+    return h("time", { datetime: date.toISOString() }, text);
+  }
+  if (typeof given === "boolean") return given ? "yes" : "no";
+  if (typeof given === "number") return h("span", { class: "num" }, String(given));
+  if (typeof given === "string") return given === "" ? h("span", { class: "none" }, "empty text") : given;
+  if (typeof given.lat === "number" && typeof given.lon === "number") return `${given.lat}, ${given.lon}`;
+  if (typeof given.latitude === "number") return `${given.latitude}, ${given.longitude}`;
+  return h("code", null, JSON.stringify(given));
+}
+
+export const isNumeric = (kind) => ["int", "double"].includes(kind);
+
+/** An id, shortened in the middle; the whole of it stays in the title. */
+export function shortID(id) { return id.length > 22 ? `${id.slice(0, 9)}…${id.slice(-8)}` : id; }
+
+export const recordLink = (type, id, text) =>
+  h("a", { href: `#/records/${encodeURIComponent(type)}/${encodeURIComponent(id)}`, title: `${type}/${id}` },
+    text ?? shortID(id));
+
+const tones = {
+  clean: "calm", pending: "wait", draft: "plain", refused: "bad", quarantined: "bad", blocked: "wait",
+  insert: "good", update: "info", delete: "bad", fresh: "good", usable: "wait", stale: "bad", unknown: "plain",
+};
+export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[text] ?? "plain"}` }, text);
+
+/** A list that has nothing in it: what it would show. */
+export const empty = (title, text) => h("div", { class: "empty" }, h("strong", null, title), h("p", null, text));
+
+/** A table with a name, heads for columns, and rows of cells. */
+export function table(caption, columns, rows, options = {}) {
+  return h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", { class: options.class ?? "" },
+      h("caption", { class: options.showsCaption ? "" : "unseen" }, caption),
+      h("thead", null, h("tr", null, columns.map((column) => typeof column === "string"
+        ? h("th", { scope: "col" }, column)
+        : h("th", { scope: "col", class: column.class, "aria-sort": column.sort }, column.text)))),
+      h("tbody", null, rows)));
+}

@@ -1,0 +1,122 @@
+// What the server refused, and the four decisions about it.
+
+import { h, focusOn } from "./dom.js";
+import { badge, empty, plural, recordLink, shortID, table, value } from "./format.js";
+
+const decisions = [
+  { name: "retry", text: "Retry", done: "It is sent again with the next sync.",
+    note: "Send it again with the next sync, as it is here now." },
+  { name: "acceptLocal", text: "Accept local", done: "It stays as it is here, and is not sent.",
+    note: "Keep what is here and stop sending it. The next pull brings the server's again.",
+    ask: "What is here stays and counts as synced. The change is not sent any more, and the next pull, which brings everything, puts the server's state in its place." },
+  { name: "revert", text: "Revert", done: "It is what the server has.",
+    note: "Undo the change: the record becomes what the server last told, or goes if it was made here.",
+    ask: "The change made here is undone and can't be brought back: the record becomes what the server last told, or goes if it was made on this device." },
+  { name: "evict", text: "Evict", done: "It is gone from this device.",
+    note: "Remove the record from this device only. The server keeps what it has.",
+    ask: "The record goes from this device with the change that was made here. The server keeps what it has, and the next pull brings that." },
+];
+
+/** The server's reason, with what is wrong with which field. */
+export function reason(entry) {
+  if (!entry.reason) return null;
+  return h("div", { class: "reason" },
+    h("p", null, h("code", null, entry.reason.code), " ", entry.reason.message),
+    entry.reason.fields.length ? h("ul", null, entry.reason.fields.map((field) =>
+      h("li", null, h("strong", null, field.field), ": ", field.message))) : null);
+}
+
+/** Here and there, field by field. */
+export function comparison(entry) {
+  const shown = entry.comparison.filter((field) => field.differs);
+  const same = entry.comparison.length - shown.length;
+  if (!shown.length) return entry.kind === "delete" ? h("p", { class: "dim" }, "The record was deleted here.") : null;
+  return [
+    table(`How ${entry.type} ${entry.id} differs`, ["Field", "Here", "On the server, as last told"], shown.map((field) =>
+      h("tr", { key: field.field }, h("th", { scope: "row" }, field.field),
+        h("td", { class: "here" }, value(field.here)), h("td", { class: "there" }, value(field.server))))),
+    same ? h("p", { class: "dim small" }, `${plural(same, "other field")} ${same === 1 ? "is" : "are"} the same.`) : null,
+  ];
+}
+
+const keyOf = (entry) => `${entry.type}/${entry.id}`;
+
+async function decide(context, entry, decision, index) {
+  const { memory } = context;
+  memory.busy = keyOf(entry);
+  memory.asking = null;
+  context.redraw();
+  try {
+    await context.post("/api/resolve", { type: entry.type, id: entry.id, resolution: decision.name, revision: entry.revision });
+    memory.problem = null;
+    context.decided(`${decision.text}: ${entry.type} ${shortID(entry.id)}. ${decision.done}`);
+  } catch (failure) { memory.problem = { key: keyOf(entry), text: failure.message }; }
+  memory.busy = null;
+  await context.reload();
+  // On to the next one that waits for a decision, or to the top when there is none.
+  const headings = document.querySelectorAll("#main article h2");
+  if (headings.length) headings[Math.min(index, headings.length - 1)].focus(); else focusOn("#main h1");
+}
+
+function ask(context, entry, decision, index) {
+  if (!decision.ask) return decide(context, entry, decision, index);
+  context.memory.asking = { key: keyOf(entry), name: decision.name };
+  context.redraw();
+  document.querySelector("dialog")?.showModal();
+}
+
+function cancel(context) {
+  const { key, name } = context.memory.asking ?? {};
+  document.querySelector("dialog")?.close();
+  context.memory.asking = null;
+  context.redraw();
+  document.getElementById(`${name} ${key}`)?.focus();
+}
+
+function dialog(context, entry, decision, index) {
+  return h("dialog", { key: "dialog", "aria-labelledby": "asked", oncancel: (event) => { event.preventDefault(); cancel(context); } },
+    h("h2", { id: "asked" }, `${decision.text} ${entry.type} ${shortID(entry.id)}?`),
+    h("p", null, decision.ask),
+    entry.group ? h("p", null, "What was written together with it is decided about in the same way.") : null,
+    h("div", { class: "buttons" },
+      h("button", { type: "button", class: "danger", id: "confirm", onclick: () => {
+        document.querySelector("dialog")?.close();
+        decide(context, entry, decision, index);
+      } }, decision.text),
+      h("button", { type: "button", onclick: () => cancel(context) }, "Cancel")));
+}
+
+function card(context, entry, index) {
+  const { memory } = context;
+  const key = keyOf(entry);
+  return h("article", { key, class: "card", "aria-labelledby": `title ${key}` },
+    h("header", null,
+      h("h2", { id: `title ${key}`, tabindex: "-1" }, badge(entry.kind), " ", entry.type, " ", recordLink(entry.type, entry.id)),
+      h("span", { class: "dim" }, entry.attempts ? `refused ${plural(entry.attempts, "time")}` : "waits for one it was written together with")),
+    reason(entry), comparison(entry),
+    memory.problem?.key === key ? h("p", { class: "failure", role: "alert" }, memory.problem.text) : null,
+    h("div", { class: "decisions", role: "group", "aria-label": `Decide about ${entry.type} ${entry.id}` },
+      decisions.map((decision) => h("div", { key: decision.name },
+        h("button", { type: "button", id: `${decision.name} ${key}`, "data-decision": decision.name, disabled: memory.busy === key,
+          class: decision.name === "retry" ? "primary" : "", "aria-describedby": `note ${decision.name} ${key}`,
+          onclick: () => ask(context, entry, decision, index) }, decision.text),
+        h("span", { class: "note", id: `note ${decision.name} ${key}` }, decision.note)))));
+}
+
+export default {
+  events: ["store"],
+  title: () => "Inbox",
+  load: ({ get, signal }) => get("/api/inbox", {}, signal),
+  render(context, data) {
+    const { asking } = context.memory;
+    const index = data.entries.findIndex((entry) => keyOf(entry) === asking?.key);
+    return [
+      h("p", { class: "lead" }, data.entries.length
+        ? `${plural(data.entries.length, "change")} that the server refused. The rest of the work is not held up; each of these waits for you.`
+        : "The server refused nothing."),
+      data.entries.length ? data.entries.map((entry, index) => card(context, entry, index))
+        : empty("The inbox is empty.", "Changes that the server refuses would be here with its reason, and with four decisions: retry, accept local, revert, evict."),
+      index >= 0 ? dialog(context, data.entries[index], decisions.find((each) => each.name === asking.name), index) : null,
+    ];
+  },
+};

@@ -1,0 +1,33 @@
+// Read-only records that came with the app, or were installed.
+
+import { h } from "./dom.js";
+import { bytes, empty, number, plural, table } from "./format.js";
+
+function pack(found, index) {
+  if (found.problem) {
+    return h("article", { key: found.folder, class: "card" }, h("h2", null, h("code", null, found.folder)),
+      h("p", { class: "failure" }, found.problem));
+  }
+  return h("article", { key: found.folder, class: "card", "aria-labelledby": `pack${index}` },
+    h("header", null, h("h2", { id: `pack${index}` }, found.name), h("span", { class: "dim" }, `version ${found.version}`)),
+    h("dl", { class: "facts inline" },
+      h("dt", null, "Rows"), h("dd", null, number(found.rows)), h("dt", null, "Size"), h("dd", null, bytes(found.bytes)),
+      h("dt", null, "Files"), h("dd", null, number(found.files)),
+      h("dt", null, "Digest"), h("dd", null, h("code", { title: found.digest }, found.digest.slice(0, 16)))),
+    table(`Types of ${found.name}`, ["Type", { text: "Rows", class: "num" }, "Split by", "Fields"], found.types.map((type) =>
+      h("tr", { key: type.name }, h("th", { scope: "row" }, type.name), h("td", { class: "num" }, number(type.count)),
+        h("td", null, type.splitBy ?? h("span", { class: "none" }, "–")),
+        h("td", { class: "dim" }, type.fields.map((field) => `${field.name} ${field.kind}${field.optional ? "?" : ""}`).join(", "))))),
+    h("p", { class: "dim small" }, h("code", null, found.folder)));
+}
+
+export default {
+  events: ["packs"],
+  title: () => "Packs",
+  load: ({ get, signal }) => get("/api/packs", {}, signal),
+  render: (context, data) => [
+    h("p", { class: "lead" }, data.packs.length ? `${plural(data.packs.length, "pack")} in the folders that were named.` : "Read-only records that ship with an app."),
+    data.packs.length ? data.packs.map(pack)
+      : empty("No packs were named.", "Start the inspector with --packs DIR, and each pack in it is shown here: its version, types, rows and files."),
+  ],
+};

@@ -1,0 +1,67 @@
+// What waits to be sent, and why.
+
+import { h } from "./dom.js";
+import { badge, bytes, clock, empty, number, plural, recordLink, span, table, when } from "./format.js";
+
+const SIZE = 50;
+
+/** Why an entry waits, as a sentence with what can be done. */
+export function why(entry, summary) {
+  const waits = entry.waitsFor;
+  const other = waits.record && recordLink(waits.record.type, waits.record.id, `${waits.record.type} ${waits.record.id.slice(0, 8)}`);
+  switch (waits.what) {
+    case "draft": return "A draft: the app holds it back until it releases it.";
+    case "decision": return ["Refused ", plural(entry.attempts, "time"), ". ", h("a", { href: "#/inbox" }, "Decide in the inbox"), "."];
+    case "retry": return `Refused; tried again at ${clock(waits.until)}, or with the next sync that is asked for.`;
+    case "together": return ["Written together with ", other, ", which the server refused: both go or none."];
+    case "answer": return "Sent, but the answer was lost. It is sent again under the same id, so it counts once.";
+    case "reference": return ["Refers to ", other, ", which the server does not have and which waits itself."];
+    case "blobs": return `${plural(waits.blobs, "file")} that it names must be uploaded first.`;
+    default:
+      if (!summary?.server) return "This database has no server. Give it one, then sync.";
+      if (summary.paused) return "Syncing is paused. Resume it, or sync from here.";
+      if (summary.server.reachable === false) return "The server does not answer. It goes as soon as it does.";
+      if (entry.reason) return ["Refused before; tried again with the next sync. ", h("a", { href: "#/inbox" }, "Decide in the inbox"), "."];
+      return "Goes with the next sync.";
+  }
+}
+
+function row(entry, context) {
+  const fields = Object.keys(entry.fields);
+  const now = context.summary?.now;
+  return h("tr", { key: `${entry.type}/${entry.id}` },
+    h("td", null, badge(entry.kind)),
+    h("th", { scope: "row" }, h("span", { class: "dim" }, entry.type, " "), recordLink(entry.type, entry.id)),
+    h("td", null, h("div", { class: "clip" }, entry.kind === "delete" ? h("span", { class: "dim" }, "the whole record") : fields.join(", ") || h("span", { class: "dim" }, "nothing any more"))),
+    h("td", { class: "why" }, why(entry, context.summary)),
+    h("td", { class: "dim nowrap" }, now ? `${span(now - entry.edited)} ago` : when(entry.edited)));
+}
+
+export default {
+  events: ["store", "server"],
+  title: () => "Waiting to be sent",
+  load: ({ get, signal, memory }) => {
+    memory.marks ??= [];
+    const after = memory.marks.at(-1);
+    return get("/api/outbox", { limit: SIZE, afterType: after?.type, afterID: after?.id }, signal);
+  },
+  render(context, data) {
+    const { memory } = context;
+    const pending = context.summary?.pending;
+    const blobs = context.summary?.blobs;
+    const first = memory.marks.length * SIZE;
+    return [
+      h("p", { class: "lead" }, data.total
+        ? `${plural(data.total, "change")} that the server does not have yet${pending ? `: ${number(pending.insert)} new, ${number(pending.update)} changed, ${number(pending.delete)} deleted` : ""}. Nothing of it is lost, whatever happens to the network.`
+        : "The server has everything that was done here."),
+      blobs?.waiting ? h("p", null, `${plural(blobs.waiting, "file")} to upload: ${bytes(blobs.sent)} of ${bytes(blobs.bytes)} are there.`) : null,
+      data.entries.length
+        ? table("Pending changes", ["What", "Record", "Fields", "Why it waits", "Since"], data.entries.map((entry) => row(entry, context)))
+        : empty("Nothing waits.", "Each record with changes that the server does not have would be listed here, with the reason why it waits."),
+      data.total > SIZE || memory.marks.length ? h("div", { class: "pager" },
+        h("span", null, data.entries.length ? `${number(first + 1)}–${number(first + data.entries.length)} of ${number(data.total)}` : ""),
+        h("button", { type: "button", disabled: !memory.marks.length, onclick: () => { memory.marks = memory.marks.slice(0, -1); context.reload(); } }, "Previous"),
+        h("button", { type: "button", disabled: !data.next, onclick: () => { memory.marks = [...memory.marks, data.next]; context.reload(); } }, "Next")) : null,
+    ];
+  },
+};

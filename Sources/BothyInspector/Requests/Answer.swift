@@ -1,0 +1,46 @@
+import BothyStore
+package import HTTPTypes
+
+/// What a request is answered with.
+package struct Answer: Sendable {
+  package enum Body: Sendable {
+    case bytes([UInt8])
+    /// The events from now on, until the reader leaves.
+    case events
+  }
+
+  package var status = HTTPResponse.Status.ok
+  package var headers: HTTPFields = [:]
+  package var body: Body
+
+  init(_ bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) {
+    body = .bytes(bytes)
+    headers[.contentType] = type
+    self.status = status
+  }
+
+  /// The stream of events.
+  static let events: Answer = {
+    var answer = Answer([], type: "text/event-stream")
+    answer.body = .events
+    return answer
+  }()
+
+  /// A JSON object whose members `write` writes.
+  static func object(
+    status: HTTPResponse.Status = .ok, _ write: (inout JSONWriter) throws -> Void
+  ) rethrows -> Answer {
+    var writer = JSONWriter(reserving: 1024)
+    try writer.object(write)
+    return Answer(writer.bytes, type: "application/json", status: status)
+  }
+
+  static func problem(_ problem: Problem) -> Answer {
+    object(status: problem.status) { writer in
+      writer.object("error") { writer in
+        writer.member("code", problem.code)
+        writer.member("message", problem.message)
+      }
+    }
+  }
+}

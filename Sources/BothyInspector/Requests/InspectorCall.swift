@@ -1,0 +1,70 @@
+import BothyStore
+import Foundation
+package import HTTPTypes
+
+/// One request, taken apart.
+package struct InspectorCall: Sendable {
+  var method: HTTPRequest.Method
+  var path: String
+  var query: [String: String]
+  var headers: HTTPFields
+  /// Host and port as the caller named them.
+  var host: String?
+  /// Reads the body; only of callers that were let in.
+  var body: @Sendable () async throws -> [UInt8]
+
+  /// - Parameter target: path and query as they were sent.
+  package init(
+    _ method: HTTPRequest.Method = .get, _ target: String, headers: HTTPFields = [:], host: String? = nil,
+    body: @escaping @Sendable () async throws -> [UInt8] = { [] }
+  ) {
+    self.method = method
+    self.headers = headers
+    self.host = host
+    self.body = body
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    path = parts.first.flatMap { String($0).removingPercentEncoding } ?? "/"
+    var query: [String: String] = [:]
+    for item in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+      let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        .map { $0.replacing("+", with: " ").removingPercentEncoding ?? "" }
+      query[pair[0]] = pair.count > 1 ? pair[1] : ""
+    }
+    self.query = query
+  }
+
+  func cookie(_ name: String) -> String? {
+    for field in headers[values: .cookie] {
+      for item in field.split(separator: ";") {
+        let pair = item.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+        if pair.count == 2, pair[0] == name { return String(pair[1]) }
+      }
+    }
+    return nil
+  }
+
+  /// A parameter that is not empty.
+  func given(_ name: String) -> String? { query[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+  /// Throws `Problem` when it is missing.
+  func required(_ name: String) throws(Problem) -> String {
+    guard let value = given(name) else {
+      throw Problem(.badRequest, "missing", "The request lacks '\(name)'. Reload the page.")
+    }
+    return value
+  }
+
+  /// A whole number between 1 and `most`; `otherwise` when it is not given.
+  func count(_ name: String, otherwise: Int, most: Int) -> Int {
+    min(max(query[name].flatMap(Int.init) ?? otherwise, 1), most)
+  }
+
+  /// The members of a body that is a JSON object.
+  func members() async throws -> [String: JSONValue] {
+    let bytes = try await body()
+    do { if let members = try JSONValue(parsing: bytes).objectValue { return members } } catch {
+      throw Problem(.badRequest, "malformed", "The request is not JSON: \(error)")
+    }
+    throw Problem(.badRequest, "malformed", "The request is no JSON object. Reload the page.")
+  }
+}

@@ -1,0 +1,42 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+
+/// Carries requests from the socket to the front, and answers back.
+struct Responder: HTTPResponder {
+  let front: Front
+
+  func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+    let call = InspectorCall(
+      request.method, request.head.path ?? "/", headers: request.headers, host: request.head.authority
+    ) {
+      try await Self.body(of: request)
+    }
+    let answer = await front.answer(call)
+    var headers = answer.headers
+    let isHead = request.method == .head
+    switch answer.body {
+    case .bytes(let bytes):
+      headers[.contentLength] = String(bytes.count)
+      return Response(
+        status: answer.status, headers: headers,
+        body: isHead ? .init() : .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    case .events:
+      let events = front.events()
+      return Response(
+        status: answer.status, headers: headers,
+        body: .init { writer in
+          try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+          for await event in events { try await writer.write(ByteBuffer(string: event.text)) }
+          try await writer.finish(nil)
+        })
+    }
+  }
+
+  private static func body(of request: Request) async throws -> [UInt8] {
+    do { return Array(try await request.body.collect(upTo: 1 << 16).readableBytesView) } catch {
+      throw Problem(.contentTooLarge, "tooLarge", "The request could not be read. Reload the page.")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+/// What the page may change: decisions about pending work, and syncs. Through the same calls as the tool's.
+extension InspectorRoutes {
+  func change(_ call: InspectorCall) async throws -> Answer? {
+    switch call.path {
+    case "/api/resolve": return try await resolve(call.members())
+    case "/api/sync": return try await sync()
+    case "/api/pause": return try pause(true)
+    case "/api/resume": return try pause(false)
+    default: return nil
+    }
+  }
+
+  /// `{"type","id","resolution","revision"?}`; 409 when the record was edited since that revision.
+  private func resolve(_ members: [String: JSONValue]) throws -> Answer {
+    let store = subjects.store
+    guard let type = members["type"]?.stringValue, let id = members["id"]?.stringValue,
+      let resolution = members["resolution"]?.stringValue.flatMap(Resolution.init(rawValue:))
+    else {
+      throw Problem(
+        .badRequest, "badDecision",
+        "A decision names a record and one of \(Resolution.allCases.map(\.rawValue).joined(separator: ", "))."
+      )
+    }
+    let record = RecordID(type: type, id: id)
+    guard try store.resolve(record, resolution, revision: members["revision"]?.intValue) else {
+      throw Problem(
+        .conflict, "editedSince", "\(record) was edited since this was shown. Look at it again, then decide.")
+    }
+    let state = try store.state(of: record).name
+    watch.noteChange(
+      Timeline.Moment(
+        time: subjects.now, kind: .decided, text: "\(record): \(resolution.rawValue), now \(state)."))
+    return .object { writer in
+      writer.members(record)
+      writer.member("resolution", resolution.rawValue)
+      writer.member("state", state)
+    }
+  }
+
+  private func sync() async throws -> Answer {
+    guard subjects.server != nil else { throw Self.noServer }
+    let report = await subjects.store.sync()
+    watch.noteChange(Timeline.Moment(report, at: subjects.now))
+    return .object { writer in
+      report.writeMembers(to: &writer)
+      writer.member("why", report.skipped.map { SyncError($0).message })
+    }
+  }
+
+  private func pause(_ isPaused: Bool) throws -> Answer {
+    if isPaused { try subjects.store.pause() } else { try subjects.store.resume() }
+    let text = isPaused ? "Syncing was paused, for every process." : "Syncing was resumed."
+    watch.noteChange(Timeline.Moment(time: subjects.now, kind: .decided, text: text))
+    return .object { $0.member("paused", isPaused) }
+  }
+}

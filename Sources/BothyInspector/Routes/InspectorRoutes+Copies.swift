@@ -1,0 +1,47 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import HTTPTypes
+
+/// Caches and the map.
+extension InspectorRoutes {
+  func caches() async throws -> Answer {
+    var states: [CacheState] = []
+    for (cache, look) in zip(subjects.caches, looks) {
+      states.append(try await CacheState(cache, entries: look.entries()))
+    }
+    let found = states
+    return .object { writer in writer.list("caches", found) { $1.write(to: &$0) } }
+  }
+
+  func cacheEntries(_ call: InspectorCall) async throws -> Answer {
+    guard let number = Int(call.query["cache"] ?? "0"), looks.indices.contains(number) else {
+      throw Problem(.notFound, "notFound", "There is no such cache. Go back to the list of caches.")
+    }
+    let entries = try await looks[number].entries()
+    return .object { writer in
+      CacheEntries.write(
+        entries, source: call.given("source"), limit: call.count("limit", otherwise: 100, most: 500),
+        to: &writer)
+    }
+  }
+
+  func map(_ call: InspectorCall) async throws -> Answer {
+    var entries: [[ResourceCache.Inspected]] = []
+    for look in looks { entries.append(try await look.entries()) }
+    let map = try await MapState(subjects, entries: entries, box: Self.box(call.given("box")))
+    return .object { map.write(to: &$0) }
+  }
+
+  /// Nil when there is none. Throws `Problem` for a text that is no box.
+  static func box(_ text: String?) throws -> GeoBox? {
+    guard let text else { return nil }
+    let edges = text.split(separator: ",").compactMap { Double($0) }
+    guard edges.count == 4,
+      let box = try? GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]).checked()
+    else {
+      throw Problem(.badRequest, "badBox", "A part of the map is west,south,east,north in degrees.")
+    }
+    return box
+  }
+}

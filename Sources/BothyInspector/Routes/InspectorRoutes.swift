@@ -1,0 +1,137 @@
+import BothyStore
+import BothySync
+import HTTPTypes
+
+/// Which answer each address has. Thin: what is answered is made by the values in `Answers`.
+struct InspectorRoutes: Sendable {
+  let subjects: InspectorSubjects
+  let watch: Watch
+  let looks: [CacheLook]
+
+  init(_ subjects: InspectorSubjects, _ watch: Watch) {
+    self.subjects = subjects
+    self.watch = watch
+    looks = subjects.caches.map { CacheLook($0.cache) }
+  }
+
+  func answer(_ call: InspectorCall) async throws -> Answer {
+    if let asset = Assets.named(call.path) {
+      guard call.method == .get || call.method == .head else { throw Self.wrongMethod }
+      return asset
+    }
+    switch (call.method, call.path) {
+    case (.get, "/events"): return .events
+    case (.get, _): if let answer = try await read(call) { return answer }
+    case (.post, _): if let answer = try await change(call) { return answer }
+    default: throw Self.wrongMethod
+    }
+    throw Problem.notFound
+  }
+
+  private static let wrongMethod = Problem(
+    .methodNotAllowed, "methodNotAllowed", "The inspector is read with GET and changed with POST.")
+
+  private func read(_ call: InspectorCall) async throws -> Answer? {
+    let store = subjects.store
+    switch call.path {
+    case "/api/overview":
+      let overview = try await Overview(subjects)
+      return .object { overview.write(to: &$0, subjects, isReachable: watch.isReachable) }
+    case "/api/records":
+      let page = try await RecordPage(call, in: store)
+      return .object { page.write(to: &$0) }
+    case "/api/record": return try record(call)
+    case "/api/outbox": return try outbox(call)
+    case "/api/inbox":
+      let entries = try store.inbox()
+      return try .object { writer in
+        try writer.list("entries", entries) { try PendingWork.write($1, in: store, to: &$0) }
+      }
+    case "/api/timeline": return try timeline()
+    case "/api/history": return try await history(call)
+    case "/api/containers":
+      let containers = try Containers(store)
+      return .object { containers.write(to: &$0) }
+    case "/api/caches": return try await caches()
+    case "/api/cache/entries": return try await cacheEntries(call)
+    case "/api/map": return try await map(call)
+    case "/api/settings":
+      let settings = try Settings(subjects)
+      return .object { settings.write(to: &$0) }
+    case "/api/packs":
+      let packs = Packs(subjects.packs)
+      return .object { packs.write(to: &$0) }
+    default: return nil
+    }
+  }
+
+  private func record(_ call: InspectorCall) throws -> Answer {
+    let store = subjects.store
+    let type = try RecordPage.type(call.required("type"), store)
+    let id = RecordID(type: type.name, id: try call.required("id"))
+    let record = try store.store.record(id)
+    let entry = try store.pendingEntry(id)
+    guard record != nil || entry != nil else {
+      throw Problem(
+        .notFound, "notFound", "There is no \(id) on this device any more. Go back to the list.")
+    }
+    return try .object { writer in
+      writer.key("record")
+      if let record {
+        let shown = try ShownRecord(record, in: store)
+        writer.object { shown.write(to: &$0) }
+      } else {
+        writer.null()
+      }
+      writer.key("pending")
+      if let entry {
+        try writer.object { try PendingWork.write(entry, in: store, to: &$0) }
+      } else {
+        writer.null()
+      }
+    }
+  }
+
+  private func outbox(_ call: InspectorCall) throws -> Answer {
+    let store = subjects.store
+    let limit = call.count("limit", otherwise: 50, most: 200)
+    let after = call.given("afterType").map { RecordID(type: $0, id: call.query["afterID"] ?? "") }
+    let entries = try store.outbox(after: after, limit: limit + 1)
+    let counts = try store.pendingCounts()
+    return try .object { writer in
+      try writer.list("entries", entries.prefix(limit)) { writer, entry in
+        try entry.writeMembers(to: &writer, in: store)
+        writer.member("inDoubt", entry.operationID != nil)
+        writer.member("group", entry.group)
+      }
+      writer.member("total", counts.total)
+      writer.member("paused", store.isPaused)
+      writer.member("server", subjects.server != nil)
+      writer.member("reachable", watch.isReachable)
+      writer.key("next")
+      if entries.count > limit, let last = entries.prefix(limit).last {
+        writer.object { $0.members(last.record) }
+      } else {
+        writer.null()
+      }
+    }
+  }
+
+  private func timeline() throws -> Answer {
+    let containers = try Containers(subjects.store)
+    return .object { writer in
+      writer.list("moments", watch.timeline.all) { $1.write(to: &$0) }
+      containers.write(to: &writer)
+    }
+  }
+
+  private func history(_ call: InspectorCall) async throws -> Answer {
+    guard subjects.server != nil else { throw Self.noServer }
+    let page = try await subjects.store.history(before: call.given("before").flatMap(Int64.init), limit: 50)
+    return .object { page.writeMembers(to: &$0) }
+  }
+
+  static let noServer = Problem(
+    .conflict, "noServer",
+    "This database has no server. Give one: bothy inspect DB --server URL --space NAME.")
+}

@@ -1,0 +1,55 @@
+/// Members in one call each: documents that tools print read like their shapes.
+extension JSONWriter {
+  package mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
+    beginObject()
+    try body(&self)
+    endObject()
+  }
+
+  package mutating func object(_ name: String, _ body: (inout JSONWriter) throws -> Void) rethrows {
+    key(name)
+    try object(body)
+  }
+
+  /// A member that is a list of objects.
+  package mutating func list<Element>(
+    _ name: String, _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) throws -> Void
+  ) rethrows {
+    key(name)
+    beginArray()
+    for element in elements { try object { try body(&$0, element) } }
+    endArray()
+  }
+
+  package mutating func member(_ name: String, _ text: String?) {
+    key(name)
+    if let text { value(text) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ number: Int?) { member(name, number.map(Int64.init)) }
+
+  package mutating func member(_ name: String, _ number: Int64?) {
+    key(name)
+    if let number { value(number) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ number: Double?) {
+    key(name)
+    if let number { value(number) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ flag: Bool?) {
+    key(name)
+    if let flag { value(flag) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ json: JSONValue) {
+    key(name)
+    json.write(to: &self)
+  }
+
+  package mutating func members(_ id: RecordID) {
+    member("type", id.type)
+    member("id", id.id)
+  }
+}

@@ -1,0 +1,47 @@
+package import BothyStore
+
+/// A sync report as JSON.
+extension SyncReport {
+  /// Writes `synced, failures, overwritten, blocked, pulled, pushed, uploadedBlobs, requests, skipped`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.list("synced", synced) { writer, item in
+      writer.members(item.record)
+      writer.member("action", item.action.name)
+    }
+    writer.list("failures", failures) { writer, failure in
+      writer.members(failure.record)
+      writer.member("operation", failure.operation.rawValue)
+      writer.member("code", failure.code)
+      writer.member("message", failure.message)
+      writer.member("attempts", failure.attempts)
+    }
+    writer.list("overwritten", overwritten) { writer, item in
+      writer.members(item.record)
+      writer.key("fields")
+      if let fields = item.fields { writer.raw(fields.bytes) } else { writer.null() }
+    }
+    writer.list("blocked", blocked) { writer, item in
+      writer.members(item.record)
+      writer.object("by") { $0.members(item.by) }
+    }
+    writer.member("pulled", pulled)
+    writer.member("pushed", pushed)
+    writer.member("uploadedBlobs", uploadedBlobs)
+    writer.member("requests", requests)
+    writer.member("repaired", repaired)
+    writer.member("skipped", skipped?.name)
+  }
+}
+
+extension SyncedRecord.Action {
+  package var name: String {
+    switch self {
+    case .insertedOnServer: "insertedOnServer"
+    case .updatedOnServer: "updatedOnServer"
+    case .deletedFromServer: "deletedFromServer"
+    case .updatedCache: "updatedCache"
+    case .removedFromCache: "removedFromCache"
+    case .alreadyDeleted: "alreadyDeleted"
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package import BothyStore
+
+/// Pending work as JSON, for whoever shows it.
+extension OutboxEntry {
+  /// The word for the entry's state.
+  package var stateName: String {
+    switch state {
+    case .pending: "pending"
+    case .held: "draft"
+    case .quarantined: "quarantined"
+    }
+  }
+
+  /// Writes `type, id, kind, revision, edited, state, attempts, retryAt, reason, waitsFor, fields`, where `fields` are
+  /// those that differ from what the server last told. Some look-ups.
+  package func writeMembers(to writer: inout JSONWriter, in store: SyncedStore) throws {
+    let waiting = try store.waitingReasons(for: [self]).first ?? .nextSync
+    writer.members(record)
+    writer.member("kind", kind.rawValue)
+    writer.member("revision", revision)
+    writer.member("edited", edited)
+    writer.member("state", stateName)
+    writer.member("attempts", attempts)
+    writer.member("retryAt", retryAt == 0 ? nil : retryAt)
+    writer.key("reason")
+    if let reason { writer.object { Self.write(reason, to: &$0) } } else { writer.null() }
+    writer.object("waitsFor") { writer in
+      writer.member("what", waiting.name)
+      if let record = waiting.record { writer.object("record") { $0.members(record) } }
+      if case .retry(let time) = waiting { writer.member("until", time) }
+      if case .blobs(let count) = waiting { writer.member("blobs", count) }
+    }
+    writer.member("fields", .object(try changedFields(in: store)))
+  }
+
+  /// What differs from what the server last told: new values, null for cleared ones. Nothing for a deletion.
+  package func changedFields(in store: SyncedStore) throws -> [String: JSONValue] {
+    guard kind != .delete, let current = try store.store.record(record) else { return [:] }
+    let base = try self.base?.fields.members() ?? [:]
+    var changed: [String: JSONValue] = [:]
+    for (name, value) in current.fields {
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      let json = try JSONValue(parsing: writer.bytes)
+      if base[name] != json { changed[name] = json }
+    }
+    for name in base.keys where current[name].isNull && store.store.schema[record.type]?[name] != nil {
+      changed[name] = .null
+    }
+    return changed
+  }
+
+  /// All members, empty ones as well.
+  private static func write(_ reason: Rejection, to writer: inout JSONWriter) {
+    writer.member("code", reason.code)
+    writer.member("message", reason.message)
+    writer.list("fields", reason.fields) { writer, field in
+      writer.member("field", field.field)
+      writer.member("code", field.code)
+      writer.member("message", field.message)
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import BothyInspector
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("The inspector's door")
+struct DoorTests {
+  @Test("The printed address opens it once, for a cookie that no script and no other site gets hold of")
+  func token() async throws {
+    let device = try InspectedDevice()
+    let address = device.front.address
+    #expect(address.hasPrefix("http://127.0.0.1:7000/?token="))
+    let target = try #require(address.split(separator: "/").last.map { "/" + $0 })
+    let first = await device.front.answer(InspectorCall(.get, target, host: Visitor.host))
+    #expect(first.status == .ok)
+    let cookie = try #require(first.headers[.setCookie])
+    #expect(
+      cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict")
+        && cookie.hasPrefix("bothy-inspector-7000="))
+    #expect(!device.front.address.contains("token"))
+    let again = await device.front.answer(InspectorCall(.get, target, host: Visitor.host))
+    #expect(again.status == .unauthorized && again.headers[.setCookie] == nil)
+    #expect(again.text.contains("Run `bothy inspect` again"))
+    let visitor = Visitor(front: device.front, cookie: cookie.split(separator: ";").first.map(String.init))
+    #expect(await visitor.get("/").status == .ok)
+    #expect(await visitor.get(target).text.contains("<main"))
+  }
+
+  @Test("A wrong token opens nothing, and leaves the right one good")
+  func wrongToken() async throws {
+    let device = try InspectedDevice()
+    for token in ["", "0", String(repeating: "0", count: 64)] {
+      let answer = await device.front.answer(InspectorCall(.get, "/?token=" + token, host: Visitor.host))
+      #expect(answer.status == .unauthorized)
+    }
+    #expect(try await device.visitor().get("/").status == .ok)
+  }
+
+  @Test("Without the cookie there is nothing: no page, no script, no data, no events")
+  func closed() async throws {
+    let device = try InspectedDevice()
+    _ = try await device.visitor()
+    for cookie in [nil, "bothy-inspector-7000=", "bothy-inspector-7000=" + String(repeating: "0", count: 64)]
+    {
+      let stranger = Visitor(front: device.front, cookie: cookie)
+      for target in ["/", "/assets/app.js", "/api/overview", "/events", "/nothing"] {
+        #expect(await stranger.get(target).status == .unauthorized)
+      }
+      #expect(await stranger.post("/api/resolve").status == .unauthorized)
+    }
+  }
+
+  @Test(
+    "Under another host's name it answers nobody, so no name of the web can be pointed here",
+    arguments: [
+      "bothy.example", "bothy.example:7000", "127.0.0.1", "127.0.0.1:7001", "127.0.0.1.example:7000", nil,
+    ])
+  func rebinding(_ host: String?) async throws {
+    let device = try InspectedDevice()
+    let token = try #require(device.front.address.split(separator: "?").last)
+    let before = await device.front.answer(InspectorCall(.get, "/?\(token)", host: host))
+    #expect(before.status == .misdirectedRequest && before.headers[.setCookie] == nil)
+    let visitor = try await device.visitor()
+    var headers: HTTPFields = [:]
+    headers[.cookie] = visitor.cookie
+    let after = await device.front.answer(InspectorCall(.get, "/api/overview", headers: headers, host: host))
+    #expect(after.status == .misdirectedRequest)
+  }
+
+  @Test("Changes are taken from the page's own scripts alone")
+  func changes() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    let name = try #require(HTTPField.Name("X-Bothy-Inspector"))
+    let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+    let refused: [(inout HTTPFields) -> Void] = [
+      { $0[.origin] = nil }, { $0[.origin] = "http://evil.example" }, { $0[.origin] = "null" },
+      { $0[.origin] = "https://127.0.0.1:7000" }, { $0[.origin] = "http://localhost:7000" },
+      { $0[name] = nil },
+      { $0[site] = "same-site" }, { $0[site] = "cross-site" },
+    ]
+    for change in refused { #expect(await visitor.post("/api/pause", "{}", change).status == .forbidden) }
+    #expect(!device.store.isPaused)
+    #expect(await visitor.post("/api/pause").status == .ok)
+    #expect(device.store.isPaused)
+    #expect(await visitor.get("/api/overview", [site: "cross-site"]).status == .forbidden)
+    #expect(await visitor.get("/api/pause").status == .notFound)
+  }
+
+  @Test("Every answer says that nothing may be loaded from elsewhere, framed, kept or guessed at")
+  func fields() async throws {
+    let visitor = try await InspectedDevice().visitor()
+    let policy =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    for target in ["/", "/assets/app.js", "/api/overview", "/api/nothing", "/events"] {
+      let headers = await visitor.get(target).headers
+      #expect(headers[.contentSecurityPolicy] == policy)
+      #expect(headers[.xContentTypeOptions] == "nosniff")
+      #expect(headers[.cacheControl] == "no-store")
+      #expect(headers[HTTPField.Name("Referrer-Policy") ?? .server] == "no-referrer")
+    }
+    #expect(await Visitor(front: visitor.front).get("/").headers[.contentSecurityPolicy] == policy)
+  }
+
+  @Test("The page brings all that it needs, with no address of another host and nothing inline")
+  func page() async throws {
+    let visitor = try await InspectedDevice().visitor()
+    let page = await visitor.get("/").text
+    #expect(!page.contains("<style") && !page.contains(" style=") && !page.contains("onclick"))
+    var wanted = Set(page.matches(of: /"(\/assets\/[^"]+)"/).map { String($0.1) })
+    var seen: Set<String> = []
+    while let next = wanted.subtracting(seen).min() {
+      seen.insert(next)
+      let answer = await visitor.get(next)
+      #expect(answer.status == .ok, "\(next)")
+      for found in answer.text.matches(of: /from "\.\/([a-z]+\.js)"/) { wanted.insert("/assets/\(found.1)") }
+      #expect(
+        answer.text.matches(of: /https?:\/\/[^\s"`]+/).allSatisfy { $0.0.hasPrefix("http://www.w3.org/") },
+        "\(next)")
+    }
+    #expect(seen.count >= 15)
+  }
+}

@@ -1,0 +1,80 @@
+import BothyInspector
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("What the page hears of at once")
+struct EventTests {
+  /// Runs the watch, and gives the names of the events to `body` as they come.
+  private func watching(
+    _ device: InspectedDevice,
+    _ body: @escaping @Sendable (inout AsyncStream<InspectorEvent>.AsyncIterator) async throws -> Void
+  ) async throws {
+    var events = device.front.events().makeAsyncIterator()
+    #expect(await events.next()?.name == .alive)
+    let front = device.front
+    let watch = Task { try await front.watch.run() }
+    // The server is asked as soon as the watch runs.
+    #expect(await Self.next(.server, &events)?.data == #"{"reachable":true}"#)
+    try await body(&events)
+    watch.cancel()
+    _ = await watch.result
+    while await events.next() != nil {}
+  }
+
+  private static func next(
+    _ name: InspectorEvent.Name, _ events: inout AsyncStream<InspectorEvent>.AsyncIterator
+  ) async -> InspectorEvent? {
+    while let event = await events.next() { if event.name == name { return event } }
+    return nil
+  }
+
+  @Test("A write of this process is told of, with the types it touched", .timeLimit(.minutes(1)))
+  func ownWrite() async throws {
+    let device = try InspectedDevice()
+    try await watching(device) { events in
+      try await device.put("oslo", ["title": "Oslo"])
+      #expect(await Self.next(.store, &events)?.data == #"{"types":["Trip"]}"#)
+    }
+  }
+
+  @Test("So is one of another process, and one that touches no record", .timeLimit(.minutes(1)))
+  func foreignWrite() async throws {
+    let device = try InspectedDevice()
+    try await device.put("oslo", ["title": "Oslo"])
+    try await watching(device) { events in
+      let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
+      try await other.save(
+        Record("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(savePolicy: .cacheOnly))
+      #expect(await Self.next(.store, &events) != nil)
+      try other.resolve(RecordID(type: "Trip", id: "oslo"), .acceptLocal)
+      #expect(await Self.next(.store, &events) != nil)
+      try other.store.close()
+    }
+  }
+
+  @Test(
+    "The timeline tells what happened with syncing while the inspector looked on", .timeLimit(.minutes(1)))
+  func timeline() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    try await watching(device) { events in
+      try await device.put("oslo", ["title": "Oslo", "country": "Norway"])
+      _ = await Self.next(.timeline, &events)
+      _ = await visitor.post("/api/sync")
+      try await device.put("nowhere", ["title": "Nowhere"])
+      _ = await visitor.post("/api/sync")
+      _ = await visitor.post("/api/resolve", #"{"type":"Trip","id":"nowhere","resolution":"revert"}"#)
+    }
+    let json = try await visitor.json("/api/timeline")
+    let kinds = Set(json.all("moments", "kind").compactMap(\.stringValue))
+    #expect(
+      kinds.isSuperset(of: [
+        "began", "written", "acknowledged", "pulled", "refused", "decided", "synced", "server",
+      ]))
+    #expect(json.all("moments", "text").contains("Synced: 1 sent, 0 received."))
+    #expect(json.all("moments", "text").contains("Trip/nowhere: revert, now clean."))
+    #expect(json["containers"]?.arrayValue?.first?["complete"] == true)
+  }
+}

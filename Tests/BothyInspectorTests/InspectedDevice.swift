@@ -1,0 +1,132 @@
+import BothyInspector
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Logging
+
+/// A device with trips and a server that wants to know each trip's country, looked at through the inspector's front.
+final class InspectedDevice: Sendable {
+  let store: SyncedStore
+  let front: Front
+  let path: String
+  private let folder: URL
+
+  static let trip = TypeSchema(
+    "Trip",
+    fields: [
+      FieldSchema("title", .text, indexed: true), FieldSchema("country", .text, optional: true),
+      FieldSchema("nights", .int, default: 0), FieldSchema("place", .coordinate, optional: true),
+    ])
+  static let stop = TypeSchema(
+    "Stop",
+    fields: [
+      FieldSchema("name", .text),
+      FieldSchema("trip", .reference(to: "Trip", onDelete: .cascade), optional: false),
+    ])
+  static let schema = Schema(types: [trip, stop])
+
+  /// - Parameter subjects: adds what is looked at besides the database.
+  init(
+    rejections: RejectionPolicy = .keepPending,
+    _ subjects: (inout InspectorSubjects, URL) throws -> Void = { _, _ in }
+  ) throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "bothy-inspected-\(UUIDv7.make())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    path = folder.appending(path: "trips.bothy").path
+    var strict = Self.schema
+    strict.types[0].fields[1].isOptional = false
+    let authority = Authority(ledger: try SQLiteLedger(), rules: AuthorityRules(schema: strict)) {
+      Int64(Date().timeIntervalSince1970 * 1000)
+    }
+    var configuration = SyncConfiguration()
+    configuration.rejectionPolicy = rejections
+    configuration.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    configuration.backoff = Backoff(first: .seconds(3600), limit: .seconds(7200))
+    store = try SyncedStore(
+      at: path, schema: Self.schema, remote: InProcessRemote(authority), configuration: configuration)
+    var looked = InspectorSubjects(
+      store, server: InspectorSubjects.Server(url: "http://hut.test", space: "hut") { true })
+    try subjects(&looked, folder)
+    front = Front(looked, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    front.opens(at: 7000)
+  }
+
+  deinit {
+    try? store.store.close()  // a test that failed may have it in use
+    try? FileManager.default.removeItem(at: folder)  // a folder left behind harms nothing
+  }
+
+  func put(_ id: String, of type: String = "Trip", _ fields: [String: FieldValue]) async throws {
+    try await store.save(Record(type, id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
+  }
+
+  /// Two synced trips; one of them without its country since, which the server refuses, and a new one of the kind.
+  func refused() async throws {
+    try await put("oslo", ["title": "Oslo", "country": "Norway", "nights": 2])
+    try await put("rum", ["title": "Rum", "country": "Scotland"])
+    await store.sync()
+    try await put("oslo", ["title": "Oslo again", "country": nil])
+    try await put("nowhere", ["title": "Nowhere"])
+    await store.sync()
+  }
+
+  /// Lets a browser in, and returns it.
+  func visitor() async throws -> Visitor {
+    let token = front.address.split(separator: "?").last.map(String.init) ?? ""
+    let answer = await front.answer(InspectorCall(.get, "/?" + token, host: Visitor.host))
+    return Visitor(
+      front: front, cookie: answer.headers[.setCookie]?.split(separator: ";").first.map(String.init))
+  }
+}
+
+/// A browser that was let in.
+struct Visitor: Sendable {
+  static let host = "127.0.0.1:7000"
+  let front: Front
+  var cookie: String?
+
+  func get(_ target: String, _ headers: HTTPFields = [:]) async -> Answer {
+    var headers = headers
+    if let cookie { headers[.cookie] = cookie }
+    return await front.answer(InspectorCall(.get, target, headers: headers, host: Self.host))
+  }
+
+  /// Sends a change as the page's own script does, but for what `change` alters.
+  func post(_ target: String, _ body: String = "{}", _ change: (inout HTTPFields) -> Void = { _ in }) async
+    -> Answer
+  {
+    var headers: HTTPFields = [.origin: "http://" + Self.host, .contentType: "application/json"]
+    if let name = HTTPField.Name("X-Bothy-Inspector") { headers[name] = "1" }
+    if let cookie { headers[.cookie] = cookie }
+    change(&headers)
+    return await front.answer(
+      InspectorCall(.post, target, headers: headers, host: Self.host) { Array(body.utf8) })
+  }
+
+  func json(_ target: String) async throws -> JSONValue { try await get(target).json }
+}
+
+extension Answer {
+  var text: String {
+    guard case .bytes(let bytes) = body else { return "" }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  var json: JSONValue {
+    get throws { try JSONValue(parsing: text) }
+  }
+}
+
+extension JSONValue {
+  /// The member `name` of each object in the list `list`.
+  func all(_ list: String, _ name: String) -> [JSONValue] {
+    self[list]?.arrayValue?.map { $0[name] ?? .null } ?? []
+  }
+
+  /// The first object of the list whose member is so.
+  func first(_ list: String, where name: String, is value: JSONValue) -> JSONValue? {
+    self[list]?.arrayValue?.first { $0[name] == value }
+  }
+}

@@ -1,0 +1,134 @@
+import BothyInspector
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("What waits, on the page")
+struct PendingAnswerTests {
+  @Test("Each entry says why it waits")
+  func reasons() async throws {
+    let device = try InspectedDevice()
+    try await device.put("plain", ["title": "Plain"])
+    try await device.store.save(
+      Record("Trip", id: "draft", ["title": "Draft"]),
+      options: RequestOptions(savePolicy: .cacheOnly, isDraft: true))
+    try await device.put("child", of: "Stop", ["name": "Bridge", "trip": "draft"])
+    let json = try await device.visitor().json("/api/outbox")
+    func waits(_ id: String) -> JSONValue? {
+      json.first("entries", where: "id", is: .string(id))?["waitsFor"]
+    }
+    #expect(waits("plain") == ["what": "nextSync"])
+    #expect(waits("draft") == ["what": "draft"])
+    #expect(waits("child") == ["what": "reference", "record": ["type": "Trip", "id": "draft"]])
+    #expect(json["total"] == 3 && json["server"] == true && json["next"] == .null)
+  }
+
+  @Test("A refused entry waits for its time, one that was refused too often for a decision")
+  func refusals() async throws {
+    for (policy, expected) in [(RejectionPolicy.keepPending, "retry"), (.quarantine(after: 1), "decision")] {
+      let device = try InspectedDevice(rejections: policy)
+      try await device.put("nowhere", ["title": "Nowhere"])
+      await device.store.sync()
+      let json = try await device.visitor().json("/api/outbox")
+      #expect(json["entries"]?.arrayValue?.first?["waitsFor"]?["what"]?.stringValue == expected)
+    }
+  }
+
+  @Test("A long outbox comes page by page")
+  func pages() async throws {
+    let device = try InspectedDevice()
+    for number in 0..<7 { try await device.put("t\(number)", ["title": "T"]) }
+    let visitor = try await device.visitor()
+    let first = try await visitor.json("/api/outbox?limit=5")
+    #expect(first.all("entries", "id") == ["t0", "t1", "t2", "t3", "t4"] && first["total"] == 7)
+    #expect(first["next"] == ["type": "Trip", "id": "t4"])
+    let second = try await visitor.json("/api/outbox?limit=5&afterType=Trip&afterID=t4")
+    #expect(second.all("entries", "id") == ["t5", "t6"] && second["next"] == .null)
+  }
+
+  @Test("The inbox has the server's words, and both sides of each field")
+  func inbox() async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let json = try await device.visitor().json("/api/inbox")
+    #expect(json.all("entries", "id") == ["nowhere", "oslo"])
+    let entry = try #require(json.first("entries", where: "id", is: "oslo"))
+    #expect(entry["reason"]?["fields"]?.arrayValue?.first?["field"] == "country")
+    #expect(entry["attempts"] == 1 && entry["comparison"]?.arrayValue?.count == 3)
+  }
+
+  @Test("Each decision does on the store what the tool's does", arguments: Resolution.allCases)
+  func decisions(_ resolution: Resolution) async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let visitor = try await device.visitor()
+    let oslo = RecordID(type: "Trip", id: "oslo")
+    let answer = await visitor.post(
+      "/api/resolve", #"{"type":"Trip","id":"oslo","resolution":"\#(resolution.rawValue)"}"#)
+    #expect(answer.status == .ok)
+    let title = try device.store.store.record(oslo)?["title"]
+    let entry = try device.store.pendingEntry(oslo)
+    switch resolution {
+    case .retry: #expect(title == "Oslo again" && entry?.attempts == 0)
+    case .acceptLocal: #expect(title == "Oslo again" && entry == nil)
+    case .revert: #expect(title == "Oslo" && entry == nil)
+    case .evict: #expect(title == nil && entry == nil)
+    }
+    #expect(try answer.json["state"]?.stringValue == device.store.state(of: oslo).name)
+  }
+
+  @Test("A decision about what was edited since, or does not wait any more, changes nothing and says so")
+  func late() async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let visitor = try await device.visitor()
+    let shown = try await visitor.json("/api/inbox").first("entries", where: "id", is: "oslo")
+    let revision = try #require(shown?["revision"]?.intValue)
+    try await device.put("oslo", ["title": "Oslo, edited"])
+    let late = await visitor.post(
+      "/api/resolve", #"{"type":"Trip","id":"oslo","resolution":"revert","revision":\#(revision)}"#)
+    #expect(late.status == .conflict && late.text.contains("edited since"))
+    #expect(try device.store.store.record(RecordID(type: "Trip", id: "oslo"))?["title"] == "Oslo, edited")
+    let settled = await visitor.post("/api/resolve", #"{"type":"Trip","id":"rum","resolution":"revert"}"#)
+    #expect(settled.status == .conflict)
+    for body in ["{}", "[]", "no", #"{"type":"Trip","id":"oslo","resolution":"burn"}"#] {
+      #expect(await visitor.post("/api/resolve", body).status == .badRequest)
+    }
+  }
+
+  @Test("A sync from the page sends what waits and tells what came of it")
+  func sync() async throws {
+    let device = try InspectedDevice()
+    try await device.put("oslo", ["title": "Oslo", "country": "Norway"])
+    let visitor = try await device.visitor()
+    let report = try await visitor.post("/api/sync").json
+    #expect(report["pushed"] == 1 && report["why"] == .null)
+    #expect(try await visitor.json("/api/outbox")["total"] == 0)
+    #expect(await visitor.post("/api/pause").status == .ok)
+    #expect(try await visitor.post("/api/sync").json["why"]?.stringValue?.contains("paused") == true)
+    #expect(await visitor.post("/api/resume").status == .ok)
+    #expect(!device.store.isPaused)
+  }
+
+  @Test("Containers have their cursors, last pulls and what waits in them")
+  func containers() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    #expect(try await visitor.json("/api/containers").all("containers", "complete") == [false])
+    try await device.refused()
+    let json = try await visitor.json("/api/containers")
+    let whole = try #require(json["containers"]?.arrayValue?.first)
+    #expect(whole["container"] == "" && whole["complete"] == true && whole["followed"] == true)
+    #expect(whole["pending"] == 2 && whole["cursor"]?.stringValue?.isEmpty == false)
+    #expect((whole["pulledAt"]?.intValue ?? 0) > 0 && json["lease"] == .null)
+  }
+
+  @Test("The server's history is asked for page by page")
+  func history() async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let json = try await device.visitor().json("/api/history")
+    #expect(Set(json.all("changes", "id")) == ["oslo", "rum"])
+  }
+}

@@ -1,0 +1,94 @@
+import BothyInspector
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("Records on the page")
+struct RecordAnswerTests {
+  @Test("The overview has the types with their counts, what waits, and where the server is")
+  func overview() async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let json = try await device.visitor().json("/api/overview")
+    #expect(json["file"]?.stringValue == device.path)
+    #expect(json.all("types", "name") == ["Trip", "Stop"] && json.all("types", "count") == [3, 0])
+    #expect(json["pending"] == ["insert": 1, "update": 1, "delete": 0, "total": 2, "drafts": 0, "inbox": 2])
+    #expect(json["server"]?["url"] == "http://hut.test" && json["server"]?["space"] == "hut")
+    #expect(json["lease"] == .null && json["paused"] == false)
+    #expect((json["lastPull"]?.intValue ?? 0) > 0)
+  }
+
+  @Test("Pages follow each other by key, in whatever order, and count once")
+  func pages() async throws {
+    let device = try InspectedDevice()
+    for number in 0..<25 {
+      try await device.put(
+        "t\(number)", ["title": .text("T\(number % 7)"), "nights": .int(Int64(number % 3))])
+    }
+    let visitor = try await device.visitor()
+    for order in ["", "title", "-title", "-nights,title"] {
+      var after = ""
+      var seen: [String] = []
+      repeat {
+        let json = try await visitor.json("/api/records?type=Trip&limit=10&order=\(order)&after=\(after)")
+        #expect(json["total"] == (after.isEmpty ? 25 : .null))
+        seen += json.all("records", "id").compactMap(\.stringValue)
+        after = json["next"]?.stringValue ?? ""
+      } while !after.isEmpty
+      let expected = try await device.store.store.fetch(RecordQuery("Trip", order: Ordering.parse(order)))
+      #expect(seen == expected.map(\.id), "\(order)")
+    }
+  }
+
+  @Test("A page goes on although its last record is gone by then")
+  func goneMark() async throws {
+    let device = try InspectedDevice()
+    for number in 0..<5 { try await device.put("t\(number)", ["title": "T", "nights": .int(Int64(number))]) }
+    let visitor = try await device.visitor()
+    let first = try await visitor.json("/api/records?type=Trip&limit=2&order=nights")
+    try await device.store.delete(
+      RecordID(type: "Trip", id: "t1"), options: RequestOptions(savePolicy: .cacheOnly))
+    let next = try #require(first["next"]?.stringValue)
+    let second = try await visitor.json("/api/records?type=Trip&limit=2&order=nights&after=\(next)")
+    #expect(second.all("records", "id") == ["t2", "t3"])
+  }
+
+  @Test("Conditions are those of the tool, and a mistake is told of with its remedy")
+  func conditions() async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let visitor = try await device.visitor()
+    let found = try await visitor.json("/api/records?type=Trip&where=country+%3D+'Scotland'+OR+nights+%3E+1")
+    #expect(
+      found.all("records", "id") == ["oslo", "rum"] && found.all("records", "state") == ["refused", "clean"])
+    for (target, words) in [
+      ("type=Trip&where=nights+%3E", "nights"), ("type=Trip&where=none+%3D+1", "none"),
+      ("type=Nothing", "Known: Trip, Stop"), ("type=Trip&order=place", "no order"), ("", "'type'"),
+      ("type=Trip&after=x", "first page"),
+    ] {
+      let answer = await visitor.get("/api/records?" + target)
+      #expect((400..<500).contains(answer.status.code))
+      #expect(try answer.json["error"]?["message"]?.stringValue?.contains(words) == true, "\(target)")
+    }
+  }
+
+  @Test("One record is shown with what waits of it: here, before, and on the server")
+  func record() async throws {
+    let device = try InspectedDevice()
+    try await device.refused()
+    let visitor = try await device.visitor()
+    let json = try await visitor.json("/api/record?type=Trip&id=oslo")
+    #expect(json["record"]?["fields"]?["title"] == "Oslo again" && json["record"]?["state"] == "refused")
+    let pending = try #require(json["pending"])
+    #expect(pending["kind"] == "update" && pending["reason"]?["code"] == "invalid")
+    #expect(pending["fields"] == ["title": "Oslo again", "country": .null])
+    #expect(
+      pending.first("comparison", where: "field", is: "country")
+        == ["field": "country", "here": .null, "base": "Norway", "server": "Norway", "differs": true])
+    #expect(pending.first("comparison", where: "field", is: "nights")?["differs"] == false)
+    #expect(try await visitor.json("/api/record?type=Trip&id=rum")["pending"] == .null)
+    let none = await visitor.get("/api/record?type=Trip&id=none")
+    #expect(none.status == .notFound && none.text.contains("Go back"))
+  }
+}
