@@ -30,7 +30,7 @@ struct EventTests {
     return nil
   }
 
-  @Test("A write of this process is told of, with the types it touched", .timeLimit(.minutes(1)))
+  @Test("A write of this process is told of, with the types it touched", .timeLimit(.minutes(5)))
   func ownWrite() async throws {
     let device = try InspectedDevice()
     try await watching(device) { events in
@@ -39,23 +39,36 @@ struct EventTests {
     }
   }
 
-  @Test("So is one of another process, and one that touches no record", .timeLimit(.minutes(1)))
+  @Test("So are those of another process: a write, a decision, a pause", .timeLimit(.minutes(5)))
   func foreignWrite() async throws {
     let device = try InspectedDevice()
     try await device.put("oslo", ["title": "Oslo"])
+    let visitor = try await device.visitor()
+    /// Reads anew after each event, as the page does, until it sees what is expected.
+    @Sendable func until(
+      _ events: inout AsyncStream<InspectorEvent>.AsyncIterator, _ total: JSONValue, isPaused: JSONValue
+    ) async throws {
+      while await Self.next(.store, &events) != nil {
+        let json = try await visitor.json("/api/outbox")
+        if json["total"] == total && json["paused"] == isPaused { return }
+      }
+      Issue.record("The events ended.")
+    }
     try await watching(device) { events in
       let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
       try await other.save(
         Record("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(savePolicy: .cacheOnly))
-      #expect(await Self.next(.store, &events) != nil)
+      try await until(&events, 2, isPaused: false)
       try other.resolve(RecordID(type: "Trip", id: "oslo"), .acceptLocal)
-      #expect(await Self.next(.store, &events) != nil)
+      try await until(&events, 1, isPaused: false)
+      try other.pause()
+      try await until(&events, 1, isPaused: true)
       try other.store.close()
     }
   }
 
   @Test(
-    "The timeline tells what happened with syncing while the inspector looked on", .timeLimit(.minutes(1)))
+    "The timeline tells what happened with syncing while the inspector looked on", .timeLimit(.minutes(5)))
   func timeline() async throws {
     let device = try InspectedDevice()
     let visitor = try await device.visitor()

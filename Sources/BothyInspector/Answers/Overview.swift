@@ -34,7 +34,7 @@ struct Overview {
     containers = pulled.count
     lastPull = pulled.compactMap(\.pulledAt).max()
     lease = try store.leaseHolder().map { Lease(process: $0.process, end: $0.end) }
-    isPaused = store.isPaused
+    isPaused = try store.isPausedInFile()
   }
 
   func write(to writer: inout JSONWriter, _ subjects: InspectorSubjects, isReachable: Bool?) {

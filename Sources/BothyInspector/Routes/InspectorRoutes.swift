@@ -98,6 +98,7 @@ struct InspectorRoutes: Sendable {
     let after = call.given("afterType").map { RecordID(type: $0, id: call.query["afterID"] ?? "") }
     let entries = try store.outbox(after: after, limit: limit + 1)
     let counts = try store.pendingCounts()
+    let isPaused = try store.isPausedInFile()
     return try .object { writer in
       try writer.list("entries", entries.prefix(limit)) { writer, entry in
         try entry.writeMembers(to: &writer, in: store)
@@ -105,7 +106,7 @@ struct InspectorRoutes: Sendable {
         writer.member("group", entry.group)
       }
       writer.member("total", counts.total)
-      writer.member("paused", store.isPaused)
+      writer.member("paused", isPaused)
       writer.member("server", subjects.server != nil)
       writer.member("reachable", watch.isReachable)
       writer.key("next")

@@ -14,6 +14,8 @@ public struct TouchedRecords: Sendable {
   private(set) var entries: [Entry]
   /// Whether settings that are kept in the file changed.
   package var settings = false
+  /// Whether something beside the records changed, of which other processes are to hear: a decision about pending work.
+  var bookkeeping = false
 
   init(tableCount: Int) { entries = Array(repeating: .none, count: tableCount) }
 
@@ -25,7 +27,7 @@ public struct TouchedRecords: Sendable {
     return touched
   }
 
-  var isEmpty: Bool { !settings && !hasRecords }
+  var isEmpty: Bool { !settings && !bookkeeping && !hasRecords }
 
   var hasRecords: Bool {
     !entries.allSatisfy { if case .none = $0 { true } else { false } }
@@ -56,6 +58,7 @@ public struct TouchedRecords: Sendable {
 
   mutating func formUnion(_ other: TouchedRecords) {
     settings = settings || other.settings
+    bookkeeping = bookkeeping || other.bookkeeping
     for (table, entry) in other.entries.enumerated() {
       switch (entries[table], entry) {
       case (_, .none), (.all, _): continue

@@ -271,6 +271,9 @@ public final class WriteTransaction: ReadTransaction {
   /// Tells observers of a record that was changed by other means than the methods above.
   package func touch(_ table: TypeTable, _ id: String) { touched.insert(table.index, id) }
 
+  /// Has other processes hear of the commit although it may touch no record.
+  package func touchBookkeeping() { touched.bookkeeping = true }
+
   /// Tells observers that settings were changed that are kept in the file beside its records.
   package func touchSettings() { touched.settings = true }
 

@@ -25,6 +25,11 @@ extension SyncedStore {
     try store.read { try Outbox.entry(id, in: $0) }
   }
 
+  /// Whether syncing is paused by the word of the file, whichever process wrote it.
+  package func isPausedInFile() throws -> Bool {
+    try store.read { try SyncValues.value("paused", in: $0) != nil }
+  }
+
   /// The process that says it syncs this file, and until when it says so; nil when none does.
   package func leaseHolder() throws -> (process: Int32, end: Int64)? {
     let now = clock.now()
@@ -105,6 +110,7 @@ extension SyncedStore {
     try store.write(origin: .remote) { transaction in
       for id in drafts where try Outbox.entry(id, in: transaction)?.state == .held {
         try Self.setState(.pending, of: id, in: transaction)
+        transaction.touchBookkeeping()
       }
     }
     engine.ask()

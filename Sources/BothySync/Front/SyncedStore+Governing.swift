@@ -19,14 +19,20 @@ extension SyncedStore {
   /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
   /// ends before its next request, in the middle of a large blob too; a forced one runs. One transaction.
   public func pause() throws {
-    try store.write(origin: .remote) { try SyncValues.set("paused", "1", in: $0) }
+    try store.write(origin: .remote) { transaction in
+      try SyncValues.set("paused", "1", in: transaction)
+      transaction.touchBookkeeping()
+    }
     governor.isPaused = true
     engine.ask()
   }
 
   /// Lets syncs run again, also after relaunches; a running `run()` looks at once for something to do. One transaction.
   public func resume() throws {
-    try store.write(origin: .remote) { try SyncValues.remove("paused", in: $0) }
+    try store.write(origin: .remote) { transaction in
+      try SyncValues.remove("paused", in: transaction)
+      transaction.touchBookkeeping()
+    }
     governor.isPaused = false
     engine.ask()
   }

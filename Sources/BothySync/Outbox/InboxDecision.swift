@@ -24,6 +24,7 @@ enum InboxDecision {
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     for entry in unit { try apply(resolution, to: entry, in: transaction) }
+    transaction.touchBookkeeping()
     if resolution == .acceptLocal || resolution == .evict { try PullState.resetAll(in: transaction) }
     return true
   }
