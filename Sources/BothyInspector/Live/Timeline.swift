@@ -39,7 +39,9 @@ final class Timeline: Sendable {
 
 /// What a timeline compares: the state of syncing at one moment.
 struct Glance: Sendable, Equatable {
-  var pending = PendingCounts()
+  /// How many changes wait to be sent, and how many of them were refused.
+  var waiting = 0
+  var refused = 0
   /// When each container was last pulled; nil before the first complete pull.
   var pulled: [PullScope: Int64?] = [:]
   /// The process that syncs.
@@ -48,7 +50,8 @@ struct Glance: Sendable, Equatable {
   init() {}
 
   init(_ store: SyncedStore) throws {
-    pending = try store.pendingCounts()
+    let pending = try store.pendingCounts()
+    (waiting, refused) = (pending.total, pending.inbox)
     for container in try store.containers() { pulled[container.scope] = container.pulledAt }
     syncing = try store.leaseHolder()?.process
   }
@@ -65,11 +68,13 @@ struct Glance: Sendable, Equatable {
       let name = scope.container.isEmpty ? "Everything" : "'\(scope.container)'"
       tell(.pulled, "\(name) was pulled to its end.")
     }
-    let refused = pending.inbox - old.pending.inbox
-    if refused > 0 { tell(.refused, "\(Self.changes(refused)) refused by the server: see the inbox.") }
-    let more = pending.total - old.pending.total
-    if more > 0 { tell(.written, "\(Self.changes(more)) waiting to be sent, \(pending.total) in all.") }
-    if more < 0 { tell(.acknowledged, "\(Self.changes(-more)) settled, \(pending.total) still waiting.") }
+    let newlyRefused = refused - old.refused
+    if newlyRefused > 0 {
+      tell(.refused, "\(Self.changes(newlyRefused)) refused by the server: see the inbox.")
+    }
+    let more = waiting - old.waiting
+    if more > 0 { tell(.written, "\(Self.changes(more)) waiting to be sent, \(waiting) in all.") }
+    if more < 0 { tell(.acknowledged, "\(Self.changes(-more)) settled, \(waiting) still waiting.") }
     return moments
   }
 

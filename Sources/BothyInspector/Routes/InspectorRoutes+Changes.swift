@@ -43,6 +43,9 @@ extension InspectorRoutes {
 
   private func sync() async throws -> Answer {
     guard subjects.server != nil else { throw Self.noServer }
+    guard try !subjects.store.isPausedInFile() else {
+      throw Problem(.conflict, "paused", "Syncing is paused, maybe by another process. Resume it, then sync.")
+    }
     let report = await subjects.store.sync()
     watch.noteChange(Timeline.Moment(report, at: subjects.now))
     return .object { writer in
