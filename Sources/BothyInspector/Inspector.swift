@@ -1,5 +1,3 @@
-import Hummingbird
-import HummingbirdCore
 package import Logging
 import ServiceLifecycle
 
@@ -7,39 +5,17 @@ import ServiceLifecycle
 ///
 /// It listens on 127.0.0.1 alone, and lets in one browser by an address that works once. `run()` is its lifetime.
 package final class Inspector: Service {
-  private let front: Front
-  private let port: Int
-  private let logger: Logger
-  private let listening: AsyncStream<String>
-  private let listens: AsyncStream<String>.Continuation
+  private let page: LocalPage
 
   /// - Parameter port: 0 lets the system choose one.
   package init(_ subjects: InspectorSubjects, port: Int = 0, logger: Logger) {
-    front = Front(subjects, logger: logger)
-    self.port = port
-    self.logger = logger
-    (listening, listens) = AsyncStream.makeStream()
+    let front = Front(subjects, logger: logger)
+    page = LocalPage(front, port: port, logger: logger, services: [front.watch])
   }
 
   /// Listens until the task is cancelled or the service group shuts down. Call it once. Throws when the port is taken.
-  package func run() async throws {
-    defer { listens.finish() }
-    let (front, listens, port) = (front, listens, port)
-    try await Application(
-      responder: Responder(front: front),
-      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-      services: [front.watch],
-      onServerRunning: { channel in
-        front.opens(at: channel.localAddress?.port ?? port)
-        listens.yield(front.address)
-      },
-      logger: logger
-    ).run()
-  }
+  package func run() async throws { try await page.run() }
 
   /// The address that opens the page, once, when it listens; nil if it never does. Ask once.
-  package func address() async -> String? {
-    for await address in listening { return address }
-    return nil
-  }
+  package func address() async -> String? { await page.address() }
 }

@@ -5,7 +5,7 @@ import NIOCore
 
 /// Carries requests from the socket to the front, and answers back.
 struct Responder: HTTPResponder {
-  let front: Front
+  let front: any PageFront
 
   func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
     let call = InspectorCall(

@@ -7,10 +7,17 @@ enum Assets {
     return Answer(bytes, type: type)
   }
 
+  /// The page of the playground, in place of the inspector's.
+  static var playground: Answer {
+    Answer(PackageResources.play_html, type: "text/html; charset=utf-8")
+  }
+
   private static let script = "text/javascript; charset=utf-8"
   private static let files: [String: ([UInt8], String)] = [
     "/": (PackageResources.index_html, "text/html; charset=utf-8"),
     "/assets/inspector.css": (PackageResources.inspector_css, "text/css; charset=utf-8"),
+    "/assets/play.css": (PackageResources.play_css, "text/css; charset=utf-8"),
+    "/assets/play.js": (PackageResources.play_js, script),
     "/assets/icon.svg": (PackageResources.icon_svg, "image/svg+xml"),
     // Asked for by browsers on the page that exchanges the token.
     "/favicon.ico": (PackageResources.icon_svg, "image/svg+xml"),

@@ -15,7 +15,12 @@ struct DemoCommand: AsyncParsableCommand {
       default a map tile of this project's fixtures where they are at hand, else
       places that it makes itself.
 
+      With --open it is a page to play with instead: a server, two devices with a list
+      of trips, a switch for the network of each, and the inspector of each beside
+      it. It prints the address of the page, and ends at Ctrl-C.
+
       Example:  bothy demo --features places.geojson
+                bothy demo --open
       """)
 
   @Option(
@@ -23,15 +28,22 @@ struct DemoCommand: AsyncParsableCommand {
   var features: String?
   @Option(help: ArgumentHelp("Keep the files in this folder.", valueName: "folder"), completion: .directory)
   var keep: String?
+  @Flag(help: "Open a page with two devices to play with.") var open = false
+  @Option(help: ArgumentHelp("The port of that page; 0 lets the system choose.", valueName: "n")) var port = 0
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535.") }
+  }
+
   func run() async throws {
-    let input = try DemoInput.load(features)
     let folder = keep ?? NSTemporaryDirectory() + "bothy-demo-\(UUIDv7.make())"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer {
       if keep == nil { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder may stay
     }
+    if open { return try await DemoPage(folder: folder, port: port, output: output).run() }
+    let input = try DemoInput.load(features)
     let narrator = Narrator(quiet: output.json)
     let ending = try await DemoStory(input: input, folder: folder, narrator: narrator).tell()
     if output.json {

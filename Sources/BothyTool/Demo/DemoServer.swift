@@ -8,6 +8,8 @@ import ServiceLifecycle
 /// The demo's server: real, on a loopback port, with its spaces in a file.
 struct DemoServer: Sendable {
   let path: String
+  /// What it checks records against.
+  var schema = DemoInput.schema
 
   /// Serves while `body` runs, on `port` or, for 0, on a free one; then shuts down and closes the file.
   func whileServing<Result>(
@@ -18,7 +20,7 @@ struct DemoServer: Sendable {
     logger.logLevel = .error
     let server = BothyServer(
       ServerConfiguration(
-        port: port, ledger: ledger, rules: AuthorityRules(schema: DemoInput.schema), logger: logger))
+        port: port, ledger: ledger, rules: AuthorityRules(schema: schema), logger: logger))
     let services = ServiceGroup(
       configuration: ServiceGroupConfiguration(services: [server], logger: logger))
     let result = try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -1,0 +1,119 @@
+import BothyInspector
+import BothyServer
+import BothyStore
+import BothySync
+import Foundation
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// `bothy demo --open`: a server, two devices that sync by themselves, a page to play with them, and an inspector for each.
+struct DemoPage {
+  let folder: String
+  let port: Int
+  let output: OutputOptions
+
+  /// Runs until it is interrupted.
+  func run() async throws {
+    var logger = Logger(label: "bothy.demo")
+    logger.logLevel = .error
+    let server = DemoServer(path: "\(folder)/server.sqlite", schema: Playground.schema(isStrict: true))
+    try await server.whileServing { address in
+      let devices = try ["Ada", "Ben"].map {
+        try PagedDevice($0, folder: folder, server: address.url, logger)
+      }
+      let remote = RemoteConnection(to: RemoteAddress(url: address.url, space: "demo", token: nil)).remote
+      let playground = Playground(devices.map(\.shown), port: port, logger: logger) {
+        try await remote.query(RecordQuery("Trip"))
+      }
+      try await devices[0].plant()
+      let services = ServiceGroup(
+        services: devices.flatMap(\.services) + [playground], logger: logger)
+      let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
+      try await running.run(services) {
+        for device in devices { await device.learnAddress() }
+        // A page that never listens says why from its own task.
+        guard let page = await playground.address() else { return }
+        try output.print {
+          """
+          Two devices and their server are on \(page)
+          Change trips on both, switch their networks off and on. Ctrl-C ends it.
+          """
+        } json: {
+          $0.member("url", page)
+        }
+        Browser.open(page)
+      }
+      for device in devices { try device.store.store.close() }
+    }
+  }
+}
+
+/// One device of the page, with its switch and its inspector.
+private final class PagedDevice: Sendable {
+  let name: String
+  let store: SyncedStore
+  private let remote: SwitchedRemote
+  private let inspector: Inspector
+  private let address = Mutex<String?>(nil)
+
+  init(_ name: String, folder: String, server: String, _ logger: Logger) throws {
+    self.name = name
+    let place = RemoteAddress(url: server, space: "demo", token: nil)
+    let connection = RemoteConnection(to: place)
+    let remote = SwitchedRemote(connection.remote)
+    self.remote = remote
+    let path = "\(folder)/\(name.lowercased()).bothy"
+    _ = try PrivateFile.create(at: path)
+    var configuration = SyncConfiguration()
+    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    configuration.logger = logger
+    // Somebody looks on: a second is long.
+    configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(2))
+    store = try SyncedStore(
+      at: path, schema: Playground.schema(isStrict: false), remote: remote, configuration: configuration)
+    try store.remember(place)
+    inspector = Inspector(
+      InspectorSubjects(
+        store,
+        server: InspectorSubjects.Server(url: server, space: "demo") {
+          guard remote.isOnline else { return false }
+          return await connection.isReachable() ?? false
+        }), logger: logger)
+  }
+
+  var shown: PlayDevice {
+    PlayDevice(
+      name, store: store, isOnline: { [remote] in remote.isOnline },
+      setOnline: { [remote] in remote.isOnline = $0 },
+      inspector: { [self] in address.withLock { $0 } })
+  }
+
+  var services: [any Service] { [inspector, Syncing(store: store, feed: remote.feed)] }
+
+  func learnAddress() async {
+    let found = await inspector.address()
+    address.withLock { $0 = found }
+  }
+
+  /// Some trips to begin with.
+  func plant() async throws {
+    let huts = [("Kobberhaughytta", "Norway", 2), ("Corrour", "Scotland", 1), ("Lagazuoi", "Italy", 3)]
+    for (title, country, nights) in huts {
+      let fields: [String: FieldValue] = [
+        "title": .text(title), "country": .text(country), "nights": .int(Int64(nights)),
+      ]
+      try await store.save(Record("Trip", id: title.lowercased(), fields))
+    }
+  }
+}
+
+/// A device's own syncing, for as long as the page is there.
+private struct Syncing: Service {
+  let store: SyncedStore
+  let feed: NetworkFeed
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await store.run(reachability: feed) }
+  }
+}

@@ -1,0 +1,66 @@
+import BothyStore
+import BothySync
+import Synchronization
+
+/// The way to a server with a switch in it: off, nothing gets through, as without a network.
+final class SwitchedRemote: RemoteStorage {
+  private let remote: any RemoteStorage
+  private let isOn = Mutex(true)
+  /// What the device hears of its network.
+  let feed = NetworkFeed(.reachable)
+
+  init(_ remote: any RemoteStorage) { self.remote = remote }
+
+  var isOnline: Bool {
+    get { isOn.withLock { $0 } }
+    set {
+      isOn.withLock { $0 = newValue }
+      feed.send(newValue ? .reachable : .notReachable)
+    }
+  }
+
+  private static let off = RemoteError(.unreachable, "The network of this device is switched off.")
+
+  private func pass() throws(RemoteError) { if !isOnline { throw Self.off } }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try pass()
+    return try await remote.exchange(request)
+  }
+
+  var isConfidential: Bool { remote.isConfidential }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try pass()
+    return try await remote.query(query)
+  }
+
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    try pass()
+    return try await remote.count(query)
+  }
+
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    try pass()
+    return try await remote.digest(scope)
+  }
+
+  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try pass()
+    return try await remote.history(query)
+  }
+
+  /// While it is off the server's hints are not heard of; what came meanwhile is pulled when it is on again.
+  func hints() -> AsyncThrowingStream<Void, any Error> {
+    let hints = remote.hints()
+    return AsyncThrowingStream { continuation in
+      let task = Task {
+        do {
+          for try await _ in hints where isOnline { continuation.yield() }
+          continuation.finish()
+        } catch { continuation.finish(throwing: error) }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+}
