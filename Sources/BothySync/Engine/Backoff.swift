@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How long to wait before trying again: full jitter, that is a random time between nothing and a bound that
-/// doubles with each attempt up to a limit (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog).
+/// How long to wait before trying again: a random time between a tenth of a bound and the whole of it; the bound doubles
+/// with each attempt up to a limit (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog).
 public struct Backoff: Sendable {
   /// The bound for the first retry.
   public var first: Duration
@@ -20,10 +20,11 @@ public struct Backoff: Sendable {
     self.random = random
   }
 
-  /// The wait before the retry after `attempt` failures, at least a tenth of its bound.
+  /// The wait before the retry after `attempt` failures, spread evenly from a tenth of its bound on: no two devices
+  /// of many that lost their server at the same moment come back together.
   public func delay(attempt: Int) -> Duration {
     let bound = min(limit, first * (1 << min(max(attempt - 1, 0), 30)))
-    return bound * max(0.1, random())
+    return bound * (0.1 + 0.9 * random())
   }
 
   /// The same in whole milliseconds, at least one: what is put off is never due at the same moment.

@@ -79,14 +79,17 @@ struct LivenessScenario {
     let backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     for attempt in [1, 4, 7, 20] {
       let bound = min(.seconds(60), Duration.seconds(1 << (attempt - 1)))
-      var quarters = [0, 0, 0, 0]
+      var hundredths = [Int](repeating: 0, count: 100)
       for _ in 0..<1000 {
         let delay = backoff.delay(attempt: attempt)
         #expect(delay > .zero && delay <= bound)
-        quarters[min(3, Int(delay / bound * 4))] += 1
+        hundredths[max(0, min(99, Int((delay / bound - 0.1) / 0.9 * 100)))] += 1
       }
-      // A quarter of the time has about a quarter of them: fewer than 150 would be a matter of 7 deviations.
+      let quarters = (0..<4).map { hundredths[$0 * 25..<$0 * 25 + 25].reduce(0, +) }
+      // A quarter of the time from a tenth of the bound on has about a quarter of them, a hundredth about ten: fewer than
+      // 150, or more than 40, would be a matter of 7 deviations.
       #expect(quarters.allSatisfy { $0 > 150 }, "attempt \(attempt): \(quarters)")
+      #expect(hundredths.allSatisfy { $0 <= 40 }, "attempt \(attempt): \(hundredths)")
     }
   }
 
