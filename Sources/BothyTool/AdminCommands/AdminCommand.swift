@@ -6,7 +6,8 @@ struct AdminCommand: AsyncParsableCommand {
     commandName: "admin",
     abstract: "Looks after a server: tokens, spaces, backups, and what to do after a restore.",
     discussion: """
-      Works on the server's files, also while it runs.
+      Works on the server's database, also while it runs: a file, or
+      --database postgres://user@host/database with --blobs, the folder of its blobs.
 
       Who may enter:         bothy admin token create tokens.json --principal ada --space home
       What is there:         bothy admin spaces --database server.sqlite

@@ -5,15 +5,26 @@ import Foundation
 /// The database of a server, as `bothy serve --database` names it.
 struct ServedOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The server's database, as given to `bothy serve`.", valueName: "path"),
+    help: ArgumentHelp(
+      "The server's database, as given to `bothy serve`: a file or postgres://….", valueName: "path"),
     completion: .file())
   var database = "./bothy-server.sqlite"
+  @Option(
+    help: ArgumentHelp("The folder of its blobs; of a file, PATH-blobs by default.", valueName: "dir"),
+    completion: .directory)
+  var blobs: String?
+
+  /// Where the blobs are; nil when nobody has said so.
+  var blobFolder: String? {
+    blobs ?? (ServedLedger.isPostgres(database) ? nil : ServedLedger.blobFolder(of: database))
+  }
 }
 
 /// What the commands of `bothy admin` work with: a server's ledger and blobs, without the server.
 struct AdminSession {
   let ledger: any LedgerUpkeep
-  let blobs: any BlobVault
+  /// The bytes of blobs; nil when it is not known where they are.
+  let blobs: (any BlobVault)?
   let authority: Authority
   /// Writes a copy of the database; nil where the database's own tools do that.
   let backup: (@Sendable (String) async throws -> Void)?
@@ -23,25 +34,26 @@ struct AdminSession {
   static func with<Result>(
     _ options: ServedOptions, _ body: (AdminSession) async throws -> Result
   ) async throws -> Result {
-    let path = options.database
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw ToolError("There is no database at \(path). Give the one that `bothy serve` was started with.")
-    }
     let clock = try ToolClock()
-    let ledger = try SQLiteLedger(at: path)
-    let blobs = FolderVault(at: path + "-blobs", now: { clock.now() })
+    let served = try await ServedLedger.open(
+      existing: options.database, blobs: options.blobs, now: { clock.now() })
     let session = AdminSession(
-      ledger: ledger, blobs: blobs,
-      authority: Authority(ledger: ledger, blobs: blobs, now: { clock.now() }),
-      backup: { try await ledger.backup(to: $0) }, clock: clock)
+      ledger: served.ledger, blobs: served.blobs,
+      authority: Authority(ledger: served.ledger, blobs: served.blobs, now: { clock.now() }),
+      backup: served.backup, clock: clock)
     do {
       let result = try await body(session)
-      try ledger.close()
+      try served.closeAll()
       return result
     } catch {
-      try? ledger.close()  // the first error is the one to tell
+      try? served.closeAll()  // the first error is the one to tell
       throw error
     }
+  }
+
+  /// The kept blobs of a space with their sizes; none when it is not known where they are.
+  func keptBlobs(in space: String) async throws -> [String: Int64] {
+    try await blobs?.kept(in: space) ?? [:]
   }
 
   /// The spaces that a command is about: those named, all of which have to be there, or all there are.

@@ -82,6 +82,7 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    if served.blobFolder == nil { Standard.note("Blobs are not looked for: give --blobs, their folder.") }
     try await AdminSession.with(served) { session in
       var found: [Found] = []
       for space in try await session.spaces(spaces) {
@@ -112,7 +113,8 @@ struct VerifyCommand: AsyncParsableCommand {
       if differs { throw ToolError("\(spaces[0]) has another digest than \(expect ?? "").") }
       if missing > 0 {
         throw ToolError(
-          "\(missing) blobs that records name are not there. Bring the folder \(served.database)-blobs back.")
+          "\(missing) blobs that records name are not there. Bring the folder \(served.blobFolder ?? "") back."
+        )
       }
     }
   }
@@ -198,7 +200,7 @@ struct BackupCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       guard let backup = session.backup else {
-        throw ToolError("This database is backed up with its own tools, such as pg_dump.")
+        throw ToolError("PostgreSQL is backed up with its own tools, such as pg_dump --schema bothy.")
       }
       guard try PrivateFile.create(at: file) else {
         throw ToolError("\(file) is there already. Give the name of a new file.")

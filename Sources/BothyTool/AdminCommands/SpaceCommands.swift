@@ -17,7 +17,7 @@ struct SpacesCommand: AsyncParsableCommand {
       var found: [(space: SpaceStatistics, blobs: [String: Int64])] = []
       for space in try await session.spaces(spaces) {
         found.append(
-          (try await session.ledger.statistics(of: space), try await session.blobs.kept(in: space)))
+          (try await session.ledger.statistics(of: space), try await session.keptBlobs(in: space)))
       }
       try output.print {
         var table = TextTable(
@@ -74,7 +74,7 @@ struct StatsCommand: AsyncParsableCommand {
         total.bytes += space.bytes
         total.outcomes += space.outcomes
         total.devices += space.devices
-        let kept = try await session.blobs.kept(in: name)
+        let kept = try await session.keptBlobs(in: name)
         blobs += kept.count
         blobBytes += kept.values.reduce(0, +)
       }
@@ -121,7 +121,7 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
       _ = try await session.spaces([space])
       let held = try await session.ledger.statistics(of: space)
       try await session.ledger.remove(space: space)
-      try await session.blobs.remove(space: space)
+      try await session.blobs?.remove(space: space)
       try output.print {
         "Removed \(space) with \(held.records) records."
       } json: { writer in
