@@ -204,7 +204,8 @@ let package = Package(
     .testTarget(
       name: "BothyServerTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyTesting", "CZlib",
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyPostgres", "BothyTesting",
+        "CZlib",
         httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -95,6 +95,46 @@ struct PostgresLedgerTests {
     }
   }
 
+  /// Promises: Scenario-16
+  @Test("A transaction that pauses on one node holds back those after it on another, and no cursor passes it")
+  func pausedTransaction() async throws {
+    let (schema, node) = (RealPostgres.newSchema(), RealPostgres.newSchema())
+    let first = try await RealPostgres.open(schema)
+    let second = try await PostgresLedger.open(
+      "\(RealPostgres.url ?? "")?application_name=\(node)",
+      configuration: PostgresLedger.Configuration(schema: schema, connections: 2))
+    try await first.write(space: "s") { try $0.put([LedgerConformance.entry(1, "before")]) }
+    let (pauses, pausing) = AsyncStream.makeStream(of: Void.self)
+    let end = DispatchSemaphore(value: 0)
+    async let slow: Void = first.write(space: "s") { ledger in
+      try ledger.put([LedgerConformance.entry(ledger.head + 1, "slow")])
+      pausing.yield()
+      end.wait()
+    }
+    for await _ in pauses { break }
+    async let quick: Void = second.write(space: "s") { ledger in
+      try ledger.put([LedgerConformance.entry(ledger.head + 1, "quick")])
+    }
+    let waiting =
+      "SELECT pid::text FROM pg_stat_activity WHERE application_name = '\(node)' AND wait_event_type = 'Lock'"
+    var rounds = 0
+    repeat {
+      for node in [first, second] {
+        let seen = try await node.read(space: "s") { try $0.changes(after: 1, in: .space, limit: 9) }
+        #expect(seen.isEmpty, "nothing after the transaction that is not committed")
+      }
+      rounds += 1
+    } while try rounds < 10_000 && PostgresCatalogue.rows(RealPostgres.url ?? "", waiting).isEmpty
+    #expect(rounds < 10_000, "the other node waits for the space's lock")
+    end.signal()
+    _ = try await (slow, quick)
+    let all = try await second.read(space: "s") { try $0.changes(after: 1, in: .space, limit: 9) }
+    #expect(all.map(\.record.id.id) == ["slow", "quick"])
+    #expect(all.map(\.position) == [2, 3])
+    first.close()
+    second.close()
+  }
+
   @Test("News of a space reach the other processes and not the one that made them")
   func news() async throws {
     let schema = RealPostgres.newSchema()

@@ -132,7 +132,7 @@ struct IsolationTests {
     let folders: [TileFolderUnderTest]
   }
 
-  private func world() async throws -> World {
+  private func world(_ ledger: any Ledger) async throws -> World {
     let (folder, vault) = (try TileFolderUnderTest(), try TileFolderUnderTest())
     try folder.write("walks/0/0/0.json", #"{"type":"FeatureCollection","features":[]}"#)
     let issuer = IssuerUnderTest()
@@ -140,7 +140,7 @@ struct IsolationTests {
       create: .authenticated, read: .shared, update: .shared, delete: .owner, share: .owner)
     var under = try ServerUnderTest(
       rules: AuthorityRules(schema: todoSchema(permissions)),
-      limits: .init(bodySize: Self.bodyLimit))
+      limits: .init(bodySize: Self.bodyLimit), ledger: ledger)
     under.configuration.access = try await issuer.access()
     under.configuration.blobs = FolderVault(at: vault.path, now: { 1000 })
     under.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: .seconds(60), isOpen: false)
@@ -196,8 +196,15 @@ struct IsolationTests {
   }
 
   @Test("every route has a row, and every row gives the right status and nothing of the data")
-  func table() async throws {
-    let world = try await world()
+  func table() async throws { try await checkTable(on: SQLiteLedger()) }
+
+  @Test("the same on PostgreSQL", .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint))
+  func tableOnPostgres() async throws {
+    try await PostgresUnderTest.with { try await checkTable(on: $0) }
+  }
+
+  private func checkTable(on ledger: any Ledger) async throws {
+    let world = try await world(ledger)
     let rows = Self.rows()
     let routes = world.server.routes
     #expect(Set(routes.map(\.operation)) == Set(rows.keys), "every route has a row, and every row a route")

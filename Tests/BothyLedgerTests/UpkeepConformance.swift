@@ -125,8 +125,13 @@ struct UpkeepConformance: Sendable {
   ]
 }
 
-@Suite("What operators may rely on of a ledger")
+@Suite("What operators may rely on of a ledger", .timeLimit(.minutes(5)))
 struct UpkeepConformanceTests {
   @Test("on SQLite", arguments: UpkeepConformance.checks)
   func sqlite(check: UpkeepConformance.Check) async throws { try await check.run(SQLiteLedger()) }
+
+  @Test(
+    "on PostgreSQL", .enabled(if: RealPostgres.url != nil, RealPostgres.hint),
+    arguments: UpkeepConformance.checks)
+  func postgres(check: UpkeepConformance.Check) async throws { try await RealPostgres.with(check.run) }
 }

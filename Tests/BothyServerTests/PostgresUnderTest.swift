@@ -1,0 +1,19 @@
+import BothyPostgres
+import Foundation
+import Testing
+
+/// The PostgreSQL that `scripts/with-postgres` has started.
+enum PostgresUnderTest {
+  static let url = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"]
+  static let hint: Comment =
+    "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyServerTests"
+
+  /// Gives a ledger in a schema of its own.
+  static func with(_ body: (PostgresLedger) async throws -> Void) async throws {
+    let schema = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
+    let ledger = try await PostgresLedger.open(
+      url ?? "", configuration: PostgresLedger.Configuration(schema: schema, connections: 4))
+    defer { ledger.close() }
+    try await body(ledger)
+  }
+}
