@@ -51,6 +51,7 @@ let package = Package(
         .product(name: "BothyStore", package: "bothy"),
       ],
       swiftSettings: strict),
+    .executableTarget(name: "ScalingSimulation", dependencies: ["Bars"], swiftSettings: strict),
     .executableTarget(
       name: "PackBenchmarks",
       dependencies: [
