@@ -22,7 +22,7 @@ struct DoorTests {
     let again = await device.front.answer(InspectorCall(.get, target, host: Visitor.host))
     #expect(again.status == .unauthorized && again.headers[.setCookie] == nil)
     #expect(again.text.contains("Run `bothy inspect` again"))
-    let visitor = Visitor(front: device.front, cookie: cookie.split(separator: ";").first.map(String.init))
+    let visitor = Visitor(device.front.answer, cookie: cookie.split(separator: ";").first.map(String.init))
     #expect(await visitor.get("/").status == .ok)
     #expect(await visitor.get(target).text.contains("<main"))
   }
@@ -43,7 +43,7 @@ struct DoorTests {
     _ = try await device.visitor()
     for cookie in [nil, "bothy-inspector-7000=", "bothy-inspector-7000=" + String(repeating: "0", count: 64)]
     {
-      let stranger = Visitor(front: device.front, cookie: cookie)
+      let stranger = Visitor(device.front.answer, cookie: cookie)
       for target in ["/", "/assets/app.js", "/api/overview", "/events", "/nothing"] {
         #expect(await stranger.get(target).status == .unauthorized)
       }
@@ -101,7 +101,7 @@ struct DoorTests {
       #expect(headers[.cacheControl] == "no-store")
       #expect(headers[HTTPField.Name("Referrer-Policy") ?? .server] == "no-referrer")
     }
-    #expect(await Visitor(front: visitor.front).get("/").headers[.contentSecurityPolicy] == policy)
+    #expect(await Visitor(visitor.ask).get("/").headers[.contentSecurityPolicy] == policy)
   }
 
   @Test("The page brings all that it needs, with no address of another host and nothing inline")

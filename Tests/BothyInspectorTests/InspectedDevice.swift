@@ -73,24 +73,32 @@ final class InspectedDevice: Sendable {
   }
 
   /// Lets a browser in, and returns it.
-  func visitor() async throws -> Visitor {
-    let token = front.address.split(separator: "?").last.map(String.init) ?? ""
-    let answer = await front.answer(InspectorCall(.get, "/?" + token, host: Visitor.host))
-    return Visitor(
-      front: front, cookie: answer.headers[.setCookie]?.split(separator: ";").first.map(String.init))
-  }
+  func visitor() async throws -> Visitor { await Visitor(entering: front.address, front.answer) }
 }
 
 /// A browser that was let in.
 struct Visitor: Sendable {
   static let host = "127.0.0.1:7000"
-  let front: Front
+  /// Who answers.
+  let ask: @Sendable (InspectorCall) async -> Answer
   var cookie: String?
+
+  init(_ ask: @escaping @Sendable (InspectorCall) async -> Answer, cookie: String? = nil) {
+    self.ask = ask
+    self.cookie = cookie
+  }
+
+  /// Opens the address that was printed, and keeps the cookie.
+  init(entering address: String, _ ask: @escaping @Sendable (InspectorCall) async -> Answer) async {
+    let token = address.split(separator: "?").last.map(String.init) ?? ""
+    let answer = await ask(InspectorCall(.get, "/?" + token, host: Self.host))
+    self.init(ask, cookie: answer.headers[.setCookie]?.split(separator: ";").first.map(String.init))
+  }
 
   func get(_ target: String, _ headers: HTTPFields = [:]) async -> Answer {
     var headers = headers
     if let cookie { headers[.cookie] = cookie }
-    return await front.answer(InspectorCall(.get, target, headers: headers, host: Self.host))
+    return await ask(InspectorCall(.get, target, headers: headers, host: Self.host))
   }
 
   /// Sends a change as the page's own script does, but for what `change` alters.
@@ -101,7 +109,7 @@ struct Visitor: Sendable {
     if let name = HTTPField.Name("X-Bothy-Inspector") { headers[name] = "1" }
     if let cookie { headers[.cookie] = cookie }
     change(&headers)
-    return await front.answer(
+    return await ask(
       InspectorCall(.post, target, headers: headers, host: Self.host) { Array(body.utf8) })
   }
 

@@ -1,26 +1,35 @@
 import BothyStore
-import BothySync
+package import BothySync
 import HTTPTypes
-import Logging
+package import Logging
 import ServiceLifecycle
 
-/// The playground's door and routes.
-struct PlayFront: PageFront {
+/// The playground's door and routes: answers requests, whoever carries them.
+package struct PlayFront: PageFront {
   let gate: Gate
   let watch: PlayWatch
   private let routes: PlayRoutes
 
-  init(_ routes: PlayRoutes, logger: Logger) {
+  /// - Parameter server: what the server holds now.
+  package init(
+    _ devices: [PlayDevice], logger: Logger, server: @escaping @Sendable () async throws -> [ServerRecord]
+  ) {
     gate = Gate(logger: logger)
-    self.routes = routes
-    watch = PlayWatch(routes.devices)
+    routes = PlayRoutes(devices: devices, server: server)
+    watch = PlayWatch(devices)
   }
 
-  func events() -> AsyncStream<InspectorEvent> {
+  /// Says where it listens, which is the one host it answers for.
+  package func opens(at port: Int) { gate.doorkeeper.opens(at: port) }
+
+  /// The address that opens the page; without the token once that was used.
+  package var address: String { gate.doorkeeper.address }
+
+  package func events() -> AsyncStream<InspectorEvent> {
     watch.board.values(startingWith: InspectorEvent(.alive), keeping: 64)
   }
 
-  func answer(_ call: InspectorCall) async -> Answer {
+  package func answer(_ call: InspectorCall) async -> Answer {
     await gate.answer(call) { call in
       let answer = try await routes.answer(call)
       // A switch touches no file.

@@ -5,7 +5,6 @@ import ServiceLifecycle
 
 /// A page with two devices side by side, each with a switch for its network, to play with going offline.
 package final class Playground: Service {
-  private let front: PlayFront
   private let page: LocalPage
 
   /// - Parameters:
@@ -15,7 +14,7 @@ package final class Playground: Service {
     _ devices: [PlayDevice], port: Int = 0, logger: Logger,
     server: @escaping @Sendable () async throws -> [ServerRecord]
   ) {
-    front = PlayFront(PlayRoutes(devices: devices, server: server), logger: logger)
+    let front = PlayFront(devices, logger: logger, server: server)
     page = LocalPage(front, port: port, logger: logger, services: [front.watch])
   }
 

@@ -1,0 +1,79 @@
+import BothyInspector
+import BothyStore
+import BothySync
+import BothyTesting
+import HTTPTypes
+import Logging
+import Testing
+
+@Suite("The playground")
+struct PlaygroundTests {
+  /// Two devices, a server that wants to know the country, and a browser that was let in.
+  private func play() async throws -> (world: SimulatedWorld, visitor: Visitor) {
+    let world = try SimulatedWorld(rules: AuthorityRules(schema: Playground.schema(isStrict: true)))
+    let devices = try ["Ada", "Ben"].map {
+      try world.addDevice($0, schema: Playground.schema(isStrict: false))
+    }
+    let shown = devices.map { device in
+      let (store, remote) = (device.store, device.remote)
+      return PlayDevice(
+        device.name, store: store, isOnline: { !remote.isOffline }, setOnline: { remote.isOffline = !$0 },
+        inspector: { "http://127.0.0.1:7001/" })
+    }
+    let remote = devices[1].remote
+    let front = PlayFront(shown, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+      try await remote.query(RecordQuery("Trip"))
+    }
+    front.opens(at: 7000)
+    return (world, await Visitor(entering: front.address, front.answer))
+  }
+
+  @Test("It has the inspector's door: a token that works once, a cookie, changes from its own page alone")
+  func door() async throws {
+    let (world, visitor) = try await play()
+    defer { withExtendedLifetime(world) {} }
+    #expect(await visitor.get("/").text.contains("two devices"))
+    #expect(await visitor.get("/assets/play.js").status == .ok)
+    #expect(await Visitor(visitor.ask).get("/api/play").status == .unauthorized)
+    #expect(await visitor.post("/api/play/put", "{}") { $0[.origin] = nil }.status == .forbidden)
+    #expect(await visitor.get("/api/overview").status == .notFound)
+  }
+
+  @Test("Trips are written, switched off, sent and deleted on one device or the other")
+  func trips() async throws {
+    let (world, visitor) = try await play()
+    let devices = world.devices
+    #expect(await visitor.post("/api/play/network", #"{"device":"Ada","online":false}"#).status == .ok)
+    let made = try await visitor.post(
+      "/api/play/put", #"{"device":"Ada","fields":{"title":"Rum","country":"Scotland"}}"#
+    ).json
+    let id = try #require(made["id"]?.stringValue)
+    var ada = try #require(try await visitor.json("/api/play").first("devices", where: "name", is: "Ada"))
+    #expect(ada["online"] == false && ada["pending"] == 1 && ada.all("trips", "state") == ["pending"])
+    _ = await visitor.post("/api/play/network", #"{"device":"Ada","online":true}"#)
+    for device in devices { await device.store.sync() }
+    var json = try await visitor.json("/api/play")
+    #expect(json["server"]?.all("trips", "id") == [.string(id)])
+    #expect(json.first("devices", where: "name", is: "Ben")?.all("trips", "id") == [.string(id)])
+    _ = await visitor.post("/api/play/put", #"{"device":"Ben","id":"\#(id)","fields":{"country":null}}"#)
+    await devices[1].store.sync()
+    json = try await visitor.json("/api/play")
+    #expect(json.first("devices", where: "name", is: "Ben")?["inbox"] == 1)
+    #expect(await visitor.post("/api/play/delete", #"{"device":"Ada","id":"\#(id)"}"#).status == .ok)
+    ada = try #require(try await visitor.json("/api/play").first("devices", where: "name", is: "Ada"))
+    #expect(ada["trips"] == [])
+  }
+
+  @Test("What can't be done says so")
+  func mistakes() async throws {
+    let (world, visitor) = try await play()
+    defer { withExtendedLifetime(world) {} }
+    for (target, body) in [
+      ("put", "{}"), ("put", #"{"device":"Cid","fields":{}}"#),
+      ("put", #"{"device":"Ada","fields":{"colour":"red"}}"#), ("delete", #"{"device":"Ada"}"#),
+    ] {
+      let answer = await visitor.post("/api/play/" + target, body)
+      #expect(answer.status == .badRequest && answer.text.contains("Reload the page"))
+    }
+  }
+}
