@@ -112,6 +112,8 @@ function navigate(isFirst = false) {
   delete main.dataset.ready;
   if (!isSamePage) { patch(main, []); scrollTo(0, 0); }
   drawFrame();
+  // On a phone the sections are a strip that scrolls.
+  document.querySelector("#nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   current.load(true);
 }
 
