@@ -45,18 +45,22 @@
     deinit { client.shutdown { _ in } }
 
     /// Sends the request and returns when the head of the answer is there. A GET or HEAD that met a connection which
-    /// the server had closed is sent once more.
+    /// the server had closed is sent again, twice at most (RFC 9110 §9.2.2): several kept ones may have been closed.
     public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
-      do {
-        return try await send(request)
-      } catch {
-        // A kept connection that the server closed just now says nothing: what only asks is asked on another one.
-        let isStale = (error as? HTTPClientError) == .remoteConnectionClosed
-        guard isStale, request.method == .get || request.method == .head, !Task.isCancelled else {
-          throw Self.failure(error)
+      let onlyAsks = request.method == .get || request.method == .head
+      var left = onlyAsks ? 2 : 0
+      while true {
+        do { return try await send(request) } catch {
+          guard left > 0, Self.isClosed(error), !Task.isCancelled else { throw Self.failure(error) }
+          left -= 1
         }
       }
-      do { return try await send(request) } catch { throw Self.failure(error) }
+    }
+
+    /// Whether the server closed the connection before it answered, in an orderly way or not.
+    private static func isClosed(_ error: any Error) -> Bool {
+      if let error = error as? IOError { return error.errnoCode == ECONNRESET || error.errnoCode == EPIPE }
+      return (error as? HTTPClientError) == .remoteConnectionClosed
     }
 
     private func send(_ request: ResourceRequest) async throws -> ResourceResponse {
