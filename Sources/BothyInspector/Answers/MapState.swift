@@ -8,8 +8,9 @@ struct MapState {
   let box: GeoBox
   let mosaic: TileMosaic
   let dots: [Dot]
-  /// How many dots there would be.
-  let dotCount: Int
+  /// How many records and places there are in it, drawn or not.
+  let recordCount: Int
+  let placeCount: Int
   let attributions: [String]
 
   struct Dot: Equatable {
@@ -34,7 +35,8 @@ struct MapState {
     self.box = box
     mosaic = TileMosaic(tiles, in: box, limit: Self.cellLimit)
     dots = records.dots + places.dots
-    dotCount = records.total + places.total
+    recordCount = records.total
+    placeCount = places.total
     attributions = Set(
       subjects.places.flatMap(\.attributions)
         + subjects.caches.flatMap { $0.cache.sources.map(\.names.attribution) }
@@ -146,7 +148,8 @@ struct MapState {
       writer.member("kind", dot.kind)
       if let record = dot.record { writer.object("record") { $0.members(record) } }
     }
-    writer.member("dotCount", dotCount)
+    writer.member("recordCount", recordCount)
+    writer.member("placeCount", placeCount)
     writer.member("attributions", .array(attributions.map { .string($0) }))
   }
 }

@@ -137,7 +137,8 @@ export default {
   render(context, data) {
     context.memory.view ??= fit(data.box);
     const totals = Object.fromEntries(Object.keys(words).map((name) => [name, data.cells.reduce((sum, cell) => sum + cell[name], 0)]));
-    const isEmpty = !data.tiles && !data.dotCount;
+    const dots = data.recordCount + data.placeCount;
+    const isEmpty = !data.tiles && !dots;
     const button = (name, text, action) => h("button", { type: "button", "aria-label": name, title: name, onclick: action }, text);
     return [
       h("p", { class: "lead" }, "The tiles of the caches and files of places that were named, by their freshness, and places and records that have a position."),
@@ -149,7 +150,8 @@ export default {
           button("South", "↓", () => pan(context, 0, 1)), button("East", "→", () => pan(context, 1, 0)),
           button("Show everything", "All", () => all(context)))),
       h("p", { class: "legend" }, Object.entries(words).map(([name, text]) => h("span", { key: name }, h("i", { class: name, "aria-hidden": "true" }), `${number(totals[name])} ${text}`)),
-        h("span", { key: "dots" }, h("i", { class: "dot", "aria-hidden": "true" }), plural(data.dotCount, "place"), data.dotCount > data.dots.length ? `, ${number(data.dots.length)} drawn` : "")),
+        h("span", { key: "records" }, h("i", { class: "dot record", "aria-hidden": "true" }), plural(data.recordCount, "record")),
+        h("span", { key: "places" }, h("i", { class: "dot", "aria-hidden": "true" }), plural(data.placeCount, "place"), dots > data.dots.length ? `, ${number(data.dots.length)} of both drawn` : "")),
       data.attributions.length ? h("p", { class: "dim small" }, "Data: ", data.attributions.join(" · ")) : null,
       data.dots.length ? h("section", { "aria-labelledby": "inview" }, h("h2", { id: "inview" }, "In view"),
         table("Places in view", ["Name", "Kind", { text: "Latitude", class: "num" }, { text: "Longitude", class: "num" }], data.dots.slice(0, 100).map((dot, index) =>
