@@ -1,3 +1,4 @@
+import BothyStore
 import HTTPTypes
 import Synchronization
 
@@ -76,11 +77,7 @@ final class Doorkeeper: Sendable {
 enum Secret {
   /// 256 bits of the system's generator.
   static func make() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<4).map { _ in
-      let word = String(generator.next() as UInt64, radix: 16)
-      return String(repeating: "0", count: 16 - word.count) + word
-    }.joined()
+    (0..<32).map { _ in UInt8.random(in: 0...255) }.hexadecimal
   }
 
   /// Takes as long wherever they differ.
