@@ -56,8 +56,7 @@ struct CacheState {
         writer.member("entries", holder.value)
       }
     }
-    writer.key("counters")
-    if let counters { writer.object { counters.writeMembers(to: &$0) } } else { writer.null() }
+    writer.object("counters", counters) { $1.writeMembers(to: &$0) }
     writer.list("regions", regions) { $1.region.write(to: &$0, stored: $1.stored) }
   }
 }

@@ -11,13 +11,8 @@ struct Overview {
   let blobs: BlobBacklog
   let containers: Int
   let lastPull: Int64?
-  let lease: Lease?
+  let lease: LeaseHolder?
   let isPaused: Bool
-
-  struct Lease: Equatable {
-    var process: Int32
-    var end: Int64
-  }
 
   init(_ subjects: InspectorSubjects) async throws {
     let store = subjects.store
@@ -33,7 +28,7 @@ struct Overview {
     let pulled = try store.containers()
     containers = pulled.count
     lastPull = pulled.compactMap(\.pulledAt).max()
-    lease = try store.leaseHolder().map { Lease(process: $0.process, end: $0.end) }
+    lease = try store.leaseHolder()
     isPaused = try store.isPausedInFile()
   }
 
@@ -44,32 +39,20 @@ struct Overview {
     writer.member("now", subjects.now)
     writer.list("types", types) { $1.schema.writeShown(count: $1.count, to: &$0) }
     writer.object("pending") { writer in
-      writer.member("insert", pending.insert)
-      writer.member("update", pending.update)
-      writer.member("delete", pending.delete)
+      pending.writeMembers(to: &writer)
       writer.member("total", pending.total)
       writer.member("drafts", pending.held)
       writer.member("inbox", pending.inbox)
     }
-    writer.object("blobs") { writer in
-      writer.member("waiting", blobs.count)
-      writer.member("bytes", blobs.bytes)
-      writer.member("sent", blobs.sent)
-    }
+    writer.object("blobs") { blobs.writeMembers(to: &$0) }
     writer.member("containers", containers)
     writer.member("lastPull", lastPull)
-    writer.key("lease")
-    if let lease { writer.object { lease.write(to: &$0) } } else { writer.null() }
+    writer.object("lease", lease) { $1.writeMembers(to: &$0) }
     writer.member("paused", isPaused)
-    writer.key("server")
-    if let server = subjects.server {
-      writer.object { writer in
-        writer.member("url", server.url)
-        writer.member("space", server.space)
-        writer.member("reachable", isReachable)
-      }
-    } else {
-      writer.null()
+    writer.object("server", subjects.server) { writer, server in
+      writer.member("url", server.url)
+      writer.member("space", server.space)
+      writer.member("reachable", isReachable)
     }
     writer.object("subjects") { writer in
       writer.member("caches", subjects.caches.count)
@@ -77,13 +60,6 @@ struct Overview {
       writer.member("settings", subjects.settings.count)
       writer.member("packs", subjects.packs.count)
     }
-  }
-}
-
-extension Overview.Lease {
-  func write(to writer: inout JSONWriter) {
-    writer.member("process", Int(process))
-    writer.member("until", end)
   }
 }
 

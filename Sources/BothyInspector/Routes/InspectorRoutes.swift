@@ -76,19 +76,8 @@ struct InspectorRoutes: Sendable {
         .notFound, "notFound", "There is no \(id) on this device any more. Go back to the list.")
     }
     return try .object { writer in
-      writer.key("record")
-      if let record {
-        let shown = try ShownRecord(record, in: store)
-        writer.object { shown.write(to: &$0) }
-      } else {
-        writer.null()
-      }
-      writer.key("pending")
-      if let entry {
-        try writer.object { try PendingWork.write(entry, in: store, to: &$0) }
-      } else {
-        writer.null()
-      }
+      try writer.object("record", record) { try ShownRecord($1, in: store).write(to: &$0) }
+      try writer.object("pending", entry) { try PendingWork.write($1, in: store, to: &$0) }
     }
   }
 
@@ -109,12 +98,7 @@ struct InspectorRoutes: Sendable {
       writer.member("paused", isPaused)
       writer.member("server", subjects.server != nil)
       writer.member("reachable", watch.isReachable)
-      writer.key("next")
-      if entries.count > limit, let last = entries.prefix(limit).last {
-        writer.object { $0.members(last.record) }
-      } else {
-        writer.null()
-      }
+      writer.object("next", entries.count > limit ? entries[limit - 1].record : nil) { $0.members($1) }
     }
   }
 

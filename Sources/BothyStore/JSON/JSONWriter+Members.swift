@@ -11,6 +11,14 @@ extension JSONWriter {
     try object(body)
   }
 
+  /// A member that is an object, or null where there is no value to write.
+  package mutating func object<Value>(
+    _ name: String, _ value: Value?, _ body: (inout JSONWriter, Value) throws -> Void
+  ) rethrows {
+    key(name)
+    if let value { try object { try body(&$0, value) } } else { null() }
+  }
+
   /// A member that is a list of objects.
   package mutating func list<Element>(
     _ name: String, _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) throws -> Void

@@ -41,11 +41,11 @@ package struct SyncLease: Sendable {
   }
 
   /// Who holds it now: a process that is alive, until the time it has said.
-  static func holder(at now: Int64, in transaction: ReadTransaction) throws -> (process: Int32, end: Int64)? {
+  static func holder(at now: Int64, in transaction: ReadTransaction) throws -> LeaseHolder? {
     guard let lease = try current(in: transaction), lease.end > now, isRunning(lease.process) else {
       return nil
     }
-    return (lease.process, lease.end)
+    return LeaseHolder(process: lease.process, end: lease.end)
   }
 
   private static func current(
@@ -60,4 +60,11 @@ package struct SyncLease: Sendable {
   private static func isRunning(_ process: Int32) -> Bool {
     kill(process, 0) == 0 || errno != ESRCH
   }
+}
+
+/// The process that says it syncs a file.
+package struct LeaseHolder: Sendable, Equatable {
+  package var process: Int32
+  /// Until when it says so, in milliseconds since 1970.
+  package var end: Int64
 }

@@ -2,7 +2,7 @@ package import BothyStore
 
 /// A sync report as JSON.
 extension SyncReport {
-  /// Writes `synced, failures, overwritten, blocked, pulled, pushed, uploadedBlobs, requests, skipped`.
+  /// Writes `synced, failures, overwritten, blocked, pulled, pushed, uploadedBlobs, requests, repaired, skipped`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.list("synced", synced) { writer, item in
       writer.members(item.record)

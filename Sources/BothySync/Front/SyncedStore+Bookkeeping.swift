@@ -30,8 +30,8 @@ extension SyncedStore {
     try store.read { try SyncValues.value("paused", in: $0) != nil }
   }
 
-  /// The process that says it syncs this file, and until when it says so; nil when none does.
-  package func leaseHolder() throws -> (process: Int32, end: Int64)? {
+  /// The process that says it syncs this file; nil when none does. One look-up.
+  package func leaseHolder() throws -> LeaseHolder? {
     let now = clock.now()
     return try store.read { try SyncLease.holder(at: now, in: $0) }
   }
@@ -213,4 +213,11 @@ public struct ContainerStatus: Sendable, Hashable {
   public var isFilling: Bool
   /// When a pull was last completed, in milliseconds since 1970; nil when none was.
   public var pulledAt: Int64?
+}
+
+extension ContainerStatus {
+  /// A scope of which no pull has begun.
+  package init(notBegun scope: PullScope) {
+    self.init(scope: scope, cursor: nil, isComplete: false, isFilling: false, pulledAt: nil)
+  }
 }

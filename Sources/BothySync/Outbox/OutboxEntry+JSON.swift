@@ -22,8 +22,7 @@ extension OutboxEntry {
     writer.member("state", stateName)
     writer.member("attempts", attempts)
     writer.member("retryAt", retryAt == 0 ? nil : retryAt)
-    writer.key("reason")
-    if let reason { writer.object { Self.write(reason, to: &$0) } } else { writer.null() }
+    writer.object("reason", reason) { Self.write($1, to: &$0) }
     writer.object("waitsFor") { writer in
       writer.member("what", waiting.name)
       if let record = waiting.record { writer.object("record") { $0.members(record) } }

@@ -22,25 +22,11 @@ struct StatusCommand: AsyncParsableCommand {
       try output.print {
         text(counts, blobs, containers, session.address, reachable)
       } json: { writer in
-        writer.object("pending") { writer in
-          writer.member("insert", counts.insert)
-          writer.member("update", counts.update)
-          writer.member("delete", counts.delete)
-        }
+        writer.object("pending") { counts.writeMembers(to: &$0) }
         writer.member("inbox", counts.inbox)
         writer.member("drafts", counts.held)
-        writer.object("blobs") { writer in
-          writer.member("waiting", blobs.count)
-          writer.member("bytes", blobs.bytes)
-          writer.member("sent", blobs.sent)
-        }
-        writer.list("containers", containers) { writer, container in
-          writer.member("container", container.scope.container)
-          writer.member("children", container.scope.includesChildren)
-          writer.member("cursor", container.cursor)
-          writer.member("complete", container.isComplete)
-          writer.member("pulledAt", container.pulledAt)
-        }
+        writer.object("blobs") { blobs.writeMembers(to: &$0) }
+        writer.list("containers", containers) { $1.writeMembers(to: &$0) }
         writer.member("reachable", reachable)
       }
     }
