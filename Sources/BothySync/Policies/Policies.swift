@@ -11,7 +11,8 @@ public enum FetchPolicy: String, Sendable, Hashable, CaseIterable {
   case cacheElseNetwork
   /// The container is synced first, both ways; then the local store answers, whether that worked or not.
   case syncThenCache
-  /// The local store answers at once, and the server is asked in the background; observers see what it brings.
+  /// The local store answers at once, and a running `SyncedStore.run()` is asked for a sync; observers see what it
+  /// brings. Without `run()` nothing is asked.
   case cacheThenRefresh
 }
 
