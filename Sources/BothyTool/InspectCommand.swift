@@ -15,13 +15,13 @@ struct InspectCommand: AsyncParsableCommand {
     discussion: """
       Prints one address when the page is ready. It works once, in one browser, and
       only on this machine. The page follows what any process changes, and takes
-      decisions about what the server refused; nothing is synced unless you ask for it
-      there. Ends at Ctrl-C.
+      decisions about what the server refused; nothing is synced unless you ask for
+      it there. Ends at Ctrl-C.
 
       Example:  bothy inspect notes.bothy
                 bothy inspect notes.bothy --open
-                bothy inspect trips.bothy --cache ./bothy-cache --places oslo.places \\
-                  --settings app.bothy --packs ./packs
+                bothy inspect trips.bothy --cache ./bothy-cache \\
+                  --places oslo.places --settings app.bothy --packs ./packs
       """)
 
   @OptionGroup var database: DatabaseOptions

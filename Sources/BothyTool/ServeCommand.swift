@@ -17,26 +17,28 @@ struct ServeCommand: AsyncParsableCommand {
         bothy admin token create tokens.json --principal ada --space home
       JSON Web Tokens are HS256 or ES256, have an exp, and name the principal, its
       groups and its spaces by claims. Files of tokens and keys are read again when
-      they change. With --schema records are checked against it and its permissions hold. SIGINT
-      and SIGTERM let requests that are under way finish. The API describes itself
-      at /openapi.json.
+      they change. With --schema records are checked against it and its permissions
+      hold. SIGINT and SIGTERM let requests that are under way finish. The API
+      describes itself at /openapi.json.
 
       With --database postgres://… any number of processes may serve the same spaces.
-      They make the tables where they are missing (schema `bothy`), tell each other of
-      news, and wait for a database that restarts; /healthz says when it is away. Keep
-      a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need a
-      folder that all processes share then: --blobs.
+      They make the tables where they are missing (schema `bothy`), tell each other
+      of news, and wait for a database that restarts; /healthz says when it is away.
+      Keep a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need
+      a folder that all processes share then: --blobs.
 
-      --tiles serves what lies in a folder: MBTiles and PMTiles archives, each a source
-      named by its file, and folders of tiles, NAME/16/18109/23965.json, with names
-      such as 16_18109_23965.json or by quadkey too. /tiles lists the sources,
+      --tiles serves what lies in a folder: MBTiles and PMTiles archives, each a
+      source named by its file, and folders of tiles, NAME/16/18109/23965.json, with
+      names such as 16_18109_23965.json or by quadkey too. /tiles lists the sources,
       /tiles/NAME.json is the TileJSON document of one, /tiles/NAME/{z}/{x}/{y} are
       its tiles, and /tiles/NAME.pmtiles is an archive for readers of byte ranges.
-      Where tokens are asked for they are for tiles too, unless --open-tiles is given.
+      Where tokens are asked for they are for tiles too, unless --open-tiles is
+      given.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
-                bothy serve --jwt-keys jwks.json --jwt-issuer https://id.example.org \
-                  --jwt-audience bothy --tls-certificate fullchain.pem --tls-key key.pem
+                bothy serve --jwt-keys jwks.json --jwt-audience bothy \\
+                  --jwt-issuer https://id.example.org \\
+                  --tls-certificate fullchain.pem --tls-key key.pem
                 bothy serve --tiles ./maps
       """)
 

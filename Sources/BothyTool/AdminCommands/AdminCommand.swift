@@ -9,14 +9,15 @@ struct AdminCommand: AsyncParsableCommand {
       Works on the server's database, also while it runs: a file, or
       --database postgres://user@host/database with --blobs, the folder of its blobs.
 
-      Who may enter:         bothy admin token create tokens.json --principal ada --space home
-      What is there:         bothy admin spaces --database server.sqlite
-      Whose it is:           bothy admin principals --database server.sqlite home
-      A backup:              bothy admin backup --database server.sqlite monday.sqlite
-      Is it whole, is it
-      the same elsewhere:    bothy admin verify --database monday.sqlite
-      After a restore:       bothy admin epoch bump --database server.sqlite --all
-      One space as text:     bothy admin export --database server.sqlite home > home.jsonl
+      Who may enter:    bothy admin token create tokens.json --principal ada \\
+                          --space home
+      What is there:    bothy admin spaces --database server.sqlite
+      Whose it is:      bothy admin principals --database server.sqlite home
+      A backup:         bothy admin backup --database server.sqlite monday.sqlite
+      Is it whole, and
+      the same there:   bothy admin verify --database monday.sqlite
+      After a restore:  bothy admin epoch bump --database server.sqlite --all
+      A space as text:  bothy admin export --database server.sqlite home > home.jsonl
       """,
     subcommands: [
       TokenCommand.self, SpacesCommand.self, RemoveSpaceCommand.self, PrincipalsCommand.self,

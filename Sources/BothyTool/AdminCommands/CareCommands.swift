@@ -15,9 +15,10 @@ struct BumpEpochCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bump", abstract: "Says that spaces were restored: every device compares and rebases.",
     discussion: """
-      Do it after each restore, before the server starts. Devices then take the restored
-      state for what it is, keep what they have not sent yet, and send it. Without it a
-      device that knew more than the backup may go on from changes that no longer exist.
+      Do it after each restore, before the server starts. Devices then take the
+      restored state for what it is, keep what they have not sent yet, and send it.
+      Without it a device that knew more than the backup may go on from changes that
+      no longer exist.
 
       Example:  bothy admin epoch bump --database server.sqlite --all
                 bothy admin epoch bump --database server.sqlite home club
@@ -57,12 +58,14 @@ struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Reads everything, checks it, and prints a digest of each space.",
     discussion: """
-      Every record has to be readable, and every blob that a record names has to be there.
-      Equal digests mean equal records: compare a backup with its server, or with what
-      `bothy digest --remote` prints for a principal that may see everything.
+      Every record has to be readable, and every blob that a record names has to be
+      there. Equal digests mean equal records: compare a backup with its server, or
+      with what `bothy digest --remote` prints for a principal that may see
+      everything.
 
       Example:  bothy admin verify --database monday.sqlite
-                bothy admin verify --database server.sqlite home --expect 5b0c5d1ff6b1e1a2
+                bothy admin verify --database server.sqlite home \\
+                  --expect 5b0c5d1ff6b1e1a2
       """)
 
   @OptionGroup var served: ServedOptions
@@ -125,8 +128,9 @@ struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Forgets tombstones and removes blobs that nobody needs, by their age.",
     discussion: """
-      A server does this by itself once an hour. A device that was away for longer than
-      tombstones are kept starts over at its next sync and keeps its unsynced edits.
+      A server does this by itself once an hour. A device that was away for longer
+      than tombstones are kept starts over at its next sync and keeps its unsynced
+      edits.
 
       Example:  bothy admin compact --database server.sqlite --keep-tombstones 30d
       """)
@@ -186,9 +190,11 @@ struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copies the database as it is at one moment, while the server goes on.",
     discussion: """
-      Then copy the folder PATH-blobs: blobs are never changed, only added and, long after
-      their records, removed. To restore: stop the server, put the copy in the database's
-      place (with no -wal and -shm beside it), and run `bothy admin epoch bump --all`.
+      Then copy the folders PATH-blobs and PATH-secrets, where they are there: blobs
+      are never changed, only added and, long after their records, removed. To
+      restore: stop the server, put the copy in the database's place (with no -wal
+      and -shm beside it) and the folders in theirs, and run
+      `bothy admin epoch bump --all`.
 
       Example:  bothy admin backup --database server.sqlite monday.sqlite
       """)

@@ -101,8 +101,8 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove-space", abstract: "Removes a space with its records, lists and blobs, for good.",
     discussion: """
-      Devices that still follow it start over with nothing, and send what they had not
-      sent yet. Take their tokens back first.
+      Devices that still follow it start over with nothing, and send what they had
+      not sent yet. Take their tokens back first.
 
       Example:  bothy admin remove-space --database server.sqlite home --confirm home
       """)

@@ -9,9 +9,9 @@ struct TokenCommand: AsyncParsableCommand {
     commandName: "token",
     abstract: "Makes, shows and takes back tokens.",
     discussion: """
-      The file holds SHA-256 digests; a token itself is printed once, when it is made. A
-      server that was started with the file takes a new token, and closes the streams of
-      one that was taken back, within a second.
+      The file holds SHA-256 digests; a token itself is printed once, when it is
+      made. A server that was started with the file takes a new token, and closes the
+      streams of one that was taken back, within a second.
 
       Example:  bothy admin token create tokens.json --principal ada --space home
                 bothy admin token list tokens.json
@@ -30,9 +30,11 @@ struct CreateTokenCommand: AsyncParsableCommand {
       The file is made when it is not there, for its owner's eyes alone. Records are
       shared with a group by the name group:NAME.
 
-      Example:  bothy admin token create tokens.json --principal ada --space home --expires 90d
+      Example:  bothy admin token create tokens.json --principal ada --space home \\
+                  --expires 90d
                 bothy admin token create tokens.json --principal backup --space '*'
-                bothy admin token create tokens.json --principal bob --space club --group staff
+                bothy admin token create tokens.json --principal bob --space club \\
+                  --group staff
       """)
 
   @Argument(help: "The tokens file.", completion: .file()) var file: String

@@ -7,8 +7,9 @@ struct ExportSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Prints the records of a space, one JSON document a line.",
     discussion: """
-      With owners, sharing and lists, all of one moment; `bothy admin import` brings them
-      back, here or on another server. Blobs are files: copy the folder PATH-blobs too.
+      With owners, sharing and lists, all of one moment; `bothy admin import` brings
+      them back, here or on another server. Blobs are files: copy the folder
+      PATH-blobs too.
 
       Example:  bothy admin export --database server.sqlite home > home.jsonl
       """)
@@ -49,10 +50,10 @@ struct ImportSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Brings the records of an export into a space.",
     discussion: """
-      Owners, sharing and times of change are kept, versions are given anew. Records that
-      are there by the same type and id are replaced, others stay; what is there just so
-      is left alone, so an import that broke off can be repeated. A running server's
-      devices have it with their next sync.
+      Owners, sharing and times of change are kept, versions are given anew. Records
+      that are there by the same type and id are replaced, others stay; what is there
+      just so is left alone, so an import that broke off can be repeated. A running
+      server's devices have it with their next sync.
 
       Example:  bothy admin import --database server.sqlite home home.jsonl
       """)

@@ -8,11 +8,11 @@ struct CachePinCommand: AsyncParsableCommand {
     commandName: "pin",
     abstract: "Keeps resources: they are not evicted, and served without a network.",
     discussion: """
-      What to pin is named as for get. What is not stored yet is pinned when it comes:
-      this asks no server. A pin belongs to a holder, --by; a resource is pinned as
-      long as anybody holds it, with all the answers that are kept of it. Pinned copies
-      do not count against the limits, and stand in for a server that cannot be
-      reached although it forbids that (must-revalidate, no-cache).
+      What to pin is named as for get. What is not stored yet is pinned when it
+      comes: this asks no server. A pin belongs to a holder, --by; a resource is
+      pinned as long as anybody holds it, with all the answers that are kept of it.
+      Pinned copies do not count against the limits, and stand in for a server that
+      cannot be reached although it forbids that (must-revalidate, no-cache).
 
       Example:  bothy cache pin osm 16/10472/22982 16/10473/22982 --by Oslo
                 bothy cache get osm 16/10472/22982 16/10473/22982

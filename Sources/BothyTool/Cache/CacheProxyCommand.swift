@@ -11,12 +11,12 @@ struct CacheProxyCommand: AsyncParsableCommand {
     commandName: "proxy",
     abstract: "Answers HTTP requests from a cache in front of one origin, until interrupted.",
     discussion: """
-      Prints one line with its address when it is ready. Follows RFC 9111 as a private
-      cache: what the origin allows to be kept is kept in --store and answered from
-      there, with its Age; stale copies are confirmed with the origin, and stand in
-      for it when it fails unless it forbids that. Other methods than GET pass
-      through and remove what they outdate. A request with an Authorization field
-      passes through: the proxy may have several users.
+      Prints one line with its address when it is ready. Follows RFC 9111 as a
+      private cache: what the origin allows to be kept is kept in --store and
+      answered from there, with its Age; stale copies are confirmed with the origin,
+      and stand in for it when it fails unless it forbids that. Other methods than
+      GET pass through and remove what they outdate. A request with an Authorization
+      field passes through: the proxy may have several users.
 
       Example:  bothy cache proxy --origin https://tiles.example.org --listen 8081
                 curl -i http://127.0.0.1:8081/16/10472/22982.png

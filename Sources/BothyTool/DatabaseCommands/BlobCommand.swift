@@ -12,7 +12,8 @@ struct BlobCommand: AsyncParsableCommand {
       The bytes are kept in the folder DB-blobs and uploaded by the next sync, before
       the record that names them.
 
-      Example:  bothy db blob put notes.bothy Note 0197f3c2-… photo cat.jpg --type image/jpeg
+      Example:  bothy db blob put notes.bothy Note 0197f3c2-… photo cat.jpg \\
+                  --type image/jpeg
                 bothy db blob get notes.bothy Note 0197f3c2-… photo --output cat.jpg
       """,
     subcommands: [BlobPutCommand.self, BlobGetCommand.self])
@@ -84,8 +85,8 @@ struct BlobGetCommand: AsyncParsableCommand {
     commandName: "get",
     abstract: "Writes the bytes that a record's field names, downloading them if need be.",
     discussion: """
-      Fails with status 1 when the field is empty or the bytes are neither here nor on
-      the server.
+      Fails with status 1 when the field is empty or the bytes are neither here nor
+      on the server.
 
       Example:  bothy db blob get notes.bothy Note 0197f3c2-… photo --output cat.jpg
       """)

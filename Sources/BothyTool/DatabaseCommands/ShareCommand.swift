@@ -11,7 +11,8 @@ struct ShareCommand: AsyncParsableCommand {
       Without --with and --list it shows whom the record is shared with. What sharing
       opens, the type's permissions on the server say.
 
-      Example:  bothy db share notes.bothy Note 0197f3c2-… --with bob cid --list friends
+      Example:  bothy db share notes.bothy Note 0197f3c2-… --with bob cid \\
+                  --list friends
                 bothy db share notes.bothy Note 0197f3c2-… --with bob --remove
       """)
 

@@ -15,9 +15,9 @@ struct DemoCommand: AsyncParsableCommand {
       default a map tile of this project's fixtures where they are at hand, else
       places that it makes itself.
 
-      With --open it is a page to play with instead: a server, two devices with a list
-      of trips, a switch for the network of each, and the inspector of each beside
-      it. It prints the address of the page, and ends at Ctrl-C.
+      With --open it is a page to play with instead: a server, two devices with a
+      list of trips, a switch for the network of each, and the inspector of each
+      beside it. It prints the address of the page, and ends at Ctrl-C.
 
       Example:  bothy demo --features places.geojson
                 bothy demo --open

@@ -9,15 +9,18 @@ struct PackBuildCommand: AsyncParsableCommand {
     commandName: "build",
     abstract: "Builds a pack from CSV, JSON, JSON lines or a table of a SQLite file.",
     discussion: """
-      Each input is [Type=]FILE; without a type the file's name is the type's. What the
-      columns hold is found out and printed; --print-schema prints it as a document to be
-      edited and given with --schema. Ids come from --id, else the column 'id', else the
-      number of the row. The same input gives the same bytes.
+      Each input is [Type=]FILE; without a type the file's name is the type's. What
+      the columns hold is found out and printed; --print-schema prints it as a
+      document to be edited and given with --schema. Ids come from --id, else the
+      column 'id', else the number of the row. The same input gives the same bytes.
 
-      Columns are named [Type.]column; several with commas, or by repeating the option.
+      Columns are named [Type.]column; several with commas, or by repeating the
+      option.
 
-      Example:  bothy pack build times.pack City=cities.csv Time=times.csv --shard-by city
-                bothy pack build huts.pack huts.csv --geo lat,lon --full-text name,notes
+      Example:  bothy pack build times.pack City=cities.csv Time=times.csv \\
+                  --shard-by city
+                bothy pack build huts.pack huts.csv --geo lat,lon \\
+                  --full-text name,notes
                 bothy pack build sounds.pack Sound=app.sqlite --table sounds
       """)
 

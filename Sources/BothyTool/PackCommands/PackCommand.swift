@@ -8,12 +8,14 @@ struct PackCommand: AsyncParsableCommand {
     commandName: "pack",
     abstract: "Builds, reads, checks and installs packs: read-only records that ship with an app.",
     discussion: """
-      A pack is a folder: manifest.json, index.sqlite, and a file for each value of the
-      column it is split by. Where a PACK is asked for, a folder that packs are
+      A pack is a folder: manifest.json, index.sqlite, and a file for each value of
+      the column it is split by. Where a PACK is asked for, a folder that packs are
       installed in will do: its newest version is meant.
 
-      Example:  bothy pack build times.pack City=cities.csv Time=times.csv --shard-by city
-                bothy pack query times.pack Time --where "city = 'Kuwait City'" --limit 6
+      Example:  bothy pack build times.pack City=cities.csv Time=times.csv \\
+                  --shard-by city
+                bothy pack query times.pack Time --where "city = 'Kuwait City'" \\
+                  --limit 6
                 bothy pack install packs/times times.pack
       """,
     subcommands: [

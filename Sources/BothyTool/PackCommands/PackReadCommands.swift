@@ -38,7 +38,8 @@ struct PackQueryCommand: AsyncParsableCommand {
       Conditions and orders are those of `bothy db query`. With --json also the files
       that were opened: a condition on the column the type is split by opens few.
 
-      Example:  bothy pack query times.pack Time --where "city = 'Kuwait City'" --order day --limit 6
+      Example:  bothy pack query times.pack Time --where "city = 'Kuwait City'" \\
+                  --order day --limit 6
       """)
 
   @OptionGroup var pack: PackArgument

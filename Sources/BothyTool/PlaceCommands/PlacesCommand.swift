@@ -7,15 +7,16 @@ struct PlacesCommand: AsyncParsableCommand {
     abstract: "Keeps the places, roads and crossings of GeoJSON tiles in a file, and finds them.",
     discussion: """
       A file of places is made by `load`. It holds each place once, from however many
-      tiles it came, and everything in it can be loaded again: it is no place for data
-      of your own.
+      tiles it came, and everything in it can be loaded again: it is no place for
+      data of your own.
 
       Example:  bothy places load oslo.places tiles/*.json
                 bothy places load oslo.places --source walks --lat 59.91 --lon 10.75
                 bothy places near oslo.places --lat 59.91 --lon 10.75 --limit 5
                 bothy places search oslo.places "cafe"
                 bothy places road oslo.places "Karl Johans gate"
-                bothy places map oslo.places --lat 59.91 --lon 10.75 --output oslo.svg
+                bothy places map oslo.places --lat 59.91 --lon 10.75 \\
+                  --output oslo.svg
       """,
     subcommands: [
       PlacesLoadCommand.self, PlacesNearCommand.self, PlacesInCommand.self, PlacesRoadCommand.self,

@@ -12,18 +12,20 @@ struct PlacesLoadCommand: AsyncParsableCommand {
     discussion: """
       Files say by their names which tile they are: 16/18109/23965.json,
       16_18109_23965.json, or by quadkey 0302231230133303.json; one file may have its
-      tile named with --tile. A folder stands for all tiles in it, an MBTiles or PMTiles
-      archive for all it holds. A tile that is loaded again takes the place of what it
-      held; the same bytes again cost next to nothing.
+      tile named with --tile. A folder stands for all tiles in it, an MBTiles or
+      PMTiles archive for all it holds. A tile that is loaded again takes the place
+      of what it held; the same bytes again cost next to nothing.
 
-      With --source the tiles of an area come from a source of the cache's folder: what
-      is missing or older than --lifetime is asked for, the rest is left alone.
+      With --source the tiles of an area come from a source of the cache's folder:
+      what is missing or older than --lifetime is asked for, the rest is left alone.
 
       Exit status 1 when a tile could not be loaded; what could be is kept.
 
       Example:  bothy places load oslo.places tiles/ more.mbtiles
-                bothy source add walks 'https://tiles.example.org/{z}/{x}/{y}.json' --zooms 16-16
-                bothy places load oslo.places --source walks --lat 59.91 --lon 10.75 --radius 500
+                bothy source add walks 'https://tiles.example.org/{z}/{x}/{y}.json' \\
+                  --zooms 16-16
+                bothy places load oslo.places --source walks --lat 59.91 \\
+                  --lon 10.75 --radius 500
       """)
 
   @OptionGroup var places: PlacesFile

@@ -9,11 +9,12 @@ struct PlacesNearCommand: AsyncParsableCommand {
     abstract: "Prints what is near a position, the nearest first.",
     discussion: """
       Distances go to the closest point of a shape or the closest entrance; within an
-      area they are 0. Without --radius it looks as far as it takes to find as many as
-      --limit says.
+      area they are 0. Without --radius it looks as far as it takes to find as many
+      as --limit says.
 
       Example:  bothy places near oslo.places --lat 59.91 --lon 10.75 --limit 5
-                bothy places near oslo.places --lat 59.91 --lon 10.75 --radius 200 --category mobility
+                bothy places near oslo.places --lat 59.91 --lon 10.75 --radius 200 \\
+                  --category mobility
       """)
 
   @OptionGroup var places: PlacesFile
@@ -54,7 +55,8 @@ struct PlacesInCommand: AsyncParsableCommand {
       A box goes east from its west, so one whose west is greater than its east lies
       across the antimeridian.
 
-      Example:  bothy places in oslo.places --box 10.74,59.90,10.76,59.92 --category landmark
+      Example:  bothy places in oslo.places --box 10.74,59.90,10.76,59.92 \\
+                  --category landmark
       """)
 
   @OptionGroup var places: PlacesFile

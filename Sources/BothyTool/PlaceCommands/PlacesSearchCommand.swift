@@ -9,8 +9,8 @@ struct PlacesSearchCommand: AsyncParsableCommand {
     abstract: "Prints what has all words of a text in its names, in any language.",
     discussion: """
       Case and the marks on letters do not matter, and each word may be the beginning
-      of a longer one: `cafe` finds Café Ole. The best first; with --lat and --lon the
-      nearest first. Without --layer it looks among places, roads and paths.
+      of a longer one: `cafe` finds Café Ole. The best first; with --lat and --lon
+      the nearest first. Without --layer it looks among places, roads and paths.
 
       Example:  bothy places search oslo.places "cafe"
                 bothy places search oslo.places munch --language en --json
@@ -62,11 +62,12 @@ struct PlacesRoadCommand: AsyncParsableCommand {
     commandName: "road",
     abstract: "Prints the crossings of a road or path, by its OpenStreetMap id or its name.",
     discussion: """
-      A name stands for all roads and paths that have it, as a street is drawn in many
-      pieces. Each crossing tells which other roads meet there.
+      A name stands for all roads and paths that have it, as a street is drawn in
+      many pieces. Each crossing tells which other roads meet there.
 
       Example:  bothy places road oslo.places -4356572
-                bothy places road oslo.places "Karl Johans gate" --box 10.73,59.90,10.75,59.92
+                bothy places road oslo.places "Karl Johans gate" \\
+                  --box 10.73,59.90,10.75,59.92
       """)
 
   @OptionGroup var places: PlacesFile

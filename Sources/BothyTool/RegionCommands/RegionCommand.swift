@@ -14,7 +14,8 @@ struct RegionCommand: AsyncParsableCommand {
       process was killed. The source must allow it: `bothy source add --allow-bulk`,
       where its owner has agreed.
 
-      Example:  bothy source add hills 'https://tiles.example.org/{z}/{x}/{y}.pbf' --allow-bulk
+      Example:  bothy source add hills 'https://tiles.example.org/{z}/{x}/{y}.pbf' \\
+                  --allow-bulk
                 bothy region create Oslo hills --box 10.6,59.8,10.9,60 --zooms 0-14
                 bothy region list
                 bothy region refresh Oslo

@@ -19,7 +19,8 @@ struct RegionCreateCommand: AsyncParsableCommand {
       status 1 when a tile could not be had; those that do not exist are none.
 
       Example:  bothy region create Oslo hills --box 10.6,59.8,10.9,60 --zooms 0-14
-                bothy region create Park hills --polygon park.geojson --zooms 10-16 --estimate
+                bothy region create Park hills --polygon park.geojson --zooms 10-16 \\
+                  --estimate
       """)
 
   @Argument(help: "A name for the region.") var name: String

@@ -8,9 +8,10 @@ struct SettingsCommand: AsyncParsableCommand {
     commandName: "settings",
     abstract: "Reads, sets and watches the settings that apps keep in a file.",
     discussion: """
-      A group is made by the app that declares it; here its values are read and set by
-      name. Apps that have it open hear of a change at once. What an app checks before
-      it stores a change (preCommit) is not checked here, only the kind of the value.
+      A group is made by the app that declares it; here its values are read and set
+      by name. Apps that have it open hear of a change at once. What an app checks
+      before it stores a change (preCommit) is not checked here, only the kind of the
+      value.
 
       Example:  bothy settings get app.bothy
                 bothy settings get app.bothy Locale timeFormat

@@ -8,9 +8,9 @@ struct SettingsSetCommand: AsyncParsableCommand {
     commandName: "set",
     abstract: "Sets one value, or gives it back its default.",
     discussion: """
-      Texts, dates and UUIDs are given as they are, everything else as JSON: 24, true,
-      0.5, null. Without a value the setting gets its default. Every app that has the
-      group open is told.
+      Texts, dates and UUIDs are given as they are, everything else as JSON: 24,
+      true, 0.5, null. Without a value the setting gets its default. Every app that
+      has the group open is told.
 
       Example:  bothy settings set app.bothy Locale timeFormat 24
                 bothy settings set app.bothy Locale timeFormat

@@ -7,14 +7,15 @@ struct TilesCommand: AsyncParsableCommand {
     commandName: "tiles",
     abstract: "Looks into archives of tiles, and moves tiles between archives and the cache.",
     discussion: """
-      Archives are MBTiles and PMTiles files, and PMTiles at an address, which are read
-      by parts.
+      Archives are MBTiles and PMTiles files, and PMTiles at an address, which are
+      read by parts.
 
       Example:  bothy tiles info hills.pmtiles --check
                 bothy tiles info https://tiles.example.org/hills.pmtiles
                 bothy tiles export hills.mbtiles hills.pmtiles
                 bothy tiles import hills.mbtiles osm
-                bothy tiles export osm oslo.mbtiles --lat 59.91 --lon 10.75 --zooms 10-16
+                bothy tiles export osm oslo.mbtiles --lat 59.91 --lon 10.75 \\
+                  --zooms 10-16
       """,
     subcommands: [TilesInfoCommand.self, TilesImportCommand.self, TilesExportCommand.self])
 }

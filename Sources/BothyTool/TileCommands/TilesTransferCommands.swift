@@ -59,13 +59,14 @@ struct TilesExportCommand: AsyncParsableCommand {
     abstract:
       "Writes an archive, or what the cache has of a source, into a new archive, equal contents once.",
     discussion: """
-      The new file's extension says of which kind it is: .mbtiles or .pmtiles. A source
-      of the cache needs an area and its zooms; no server is asked, and tiles that are
-      not there are counted as left out.
+      The new file's extension says of which kind it is: .mbtiles or .pmtiles. A
+      source of the cache needs an area and its zooms; no server is asked, and tiles
+      that are not there are counted as left out.
 
       Example:  bothy tiles export hills.pmtiles hills.mbtiles
-                bothy tiles export https://tiles.example.org/hills.pmtiles hills.mbtiles
-                bothy tiles export osm oslo.pmtiles --box 10.6,59.8,10.9,60.0 --zooms 10-16
+                bothy tiles export https://example.org/hills.pmtiles hills.mbtiles
+                bothy tiles export osm oslo.pmtiles --box 10.6,59.8,10.9,60.0 \\
+                  --zooms 10-16
       """)
 
   @Argument(help: "An archive, its address, or a source of the cache.", completion: .file())

@@ -10,16 +10,18 @@ struct PlacesMapCommand: AsyncParsableCommand {
     commandName: "map",
     abstract: "Draws places and tiles to an SVG or PNG file.",
     discussion: """
-      Tiles are green while they are fresh, amber when they are older than --lifetime,
-      and red where there is none. Roads, paths, areas and places have the colours of
-      the legend. The picture says whose data it shows: what the loaded archives and
-      sources state, what --source states, and --attribution.
+      Tiles are green while they are fresh, amber when they are older than
+      --lifetime, and red where there is none. Roads, paths, areas and places have
+      the colours of the legend. The picture says whose data it shows: what the
+      loaded archives and sources state, what --source states, and --attribution.
 
       A picture that ends in .png is made by rsvg-convert, which has to be installed
       (Debian: librsvg2-bin; Homebrew: librsvg); SVG needs nothing.
 
-      Example:  bothy places map oslo.places --lat 59.91 --lon 10.75 --output oslo.svg
-                bothy places map oslo.places --box 10.74,59.90,10.76,59.92 --output oslo.png --width 1600
+      Example:  bothy places map oslo.places --lat 59.91 --lon 10.75 \\
+                  --output oslo.svg
+                bothy places map oslo.places --box 10.74,59.90,10.76,59.92 \\
+                  --output oslo.png --width 1600
       """)
 
   @OptionGroup var places: PlacesFile
