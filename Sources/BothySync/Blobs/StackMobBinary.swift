@@ -5,7 +5,7 @@ public import Foundation
 /// before that the bytes themselves as text with headers. For reading what an app of that SDK has stored.
 ///
 /// The SDK told the two apart by looking for the words `Content-Type` and `base64` anywhere; here the form is read strictly, so
-/// an address or a file name may hold those words (rows S-76 and S-77 of the requirements).
+/// an address or a file name may hold those words (S-76 and S-77 in docs/promises.md).
 ///
 ///     Content-Type: image/png
 ///     Content-Disposition: attachment; filename=cat.png
