@@ -38,14 +38,14 @@ struct AccessOptions: ParsableArguments {
     help: ArgumentHelp("The certificate's private key, PEM, without a password.", valueName: "file"),
     completion: .file())
   var tlsKey: String?
-  @Option(help: ArgumentHelp("The requests a second of one principal in the long run.", valueName: "n"))
+  @Option(help: ArgumentHelp("The most requests a second of one principal, in the long run.", valueName: "n"))
   var principalRate: Double?
-  @Option(help: ArgumentHelp("The requests of one principal at once after a pause.", valueName: "n"))
+  @Option(help: ArgumentHelp("The most requests of one principal at once, after a pause.", valueName: "n"))
   var principalBurst = 100
   @Option(
-    help: ArgumentHelp("The requests a second to one space, by everybody together.", valueName: "n"))
+    help: ArgumentHelp("The most requests a second to one space, by everybody together.", valueName: "n"))
   var spaceRate: Double?
-  @Option(help: ArgumentHelp("The requests to one space at once after a pause.", valueName: "n"))
+  @Option(help: ArgumentHelp("The most requests to one space at once, after a pause.", valueName: "n"))
   var spaceBurst = 1000
 
   func validate() throws {

@@ -13,7 +13,8 @@ struct EpochCommand: AsyncParsableCommand {
 
 struct BumpEpochCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "bump", abstract: "Says that spaces were restored: every device compares and rebases.",
+    commandName: "bump",
+    abstract: "Says that spaces were restored, so that every device compares what it has with them.",
     discussion: """
       Do it after each restore, before the server starts. Devices then take the
       restored state for what it is, keep what they have not sent yet, and send it.
@@ -128,9 +129,9 @@ struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Forgets tombstones and removes blobs that nobody needs, by their age.",
     discussion: """
-      A server does this by itself once an hour. A device that was away for longer
-      than tombstones are kept starts over at its next sync and keeps its unsynced
-      edits.
+      A server does this by itself: tombstones once an hour, blobs once a day. A
+      device that was away for longer than tombstones are kept starts over at its
+      next sync and keeps its unsynced edits.
 
       Example:  bothy admin compact --database server.sqlite --keep-tombstones 30d
       """)
@@ -167,7 +168,7 @@ struct CompactCommand: AsyncParsableCommand {
 /// How long what nobody needs any more is kept: by a server that runs, and by `bothy admin compact`.
 struct KeepingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"
-  @Option(help: ArgumentHelp("How long, where every device in use has them.", valueName: "time"))
+  @Option(help: ArgumentHelp("How long they are kept where every device in use has them.", valueName: "time"))
   var keepAcknowledged = "7d"
   @Option(help: ArgumentHelp("How long blobs are kept that no record names; at least 2d.", valueName: "time"))
   var keepBlobs = "7d"

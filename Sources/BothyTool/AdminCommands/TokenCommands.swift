@@ -7,7 +7,7 @@ import Foundation
 struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
-    abstract: "Makes, shows and takes back tokens.",
+    abstract: "Makes, shows and revokes tokens.",
     discussion: """
       The file holds SHA-256 digests; a token itself is printed once, when it is
       made. A server that was started with the file takes a new token, and closes the
@@ -25,7 +25,7 @@ struct TokenCommand: AsyncParsableCommand {
 
 struct CreateTokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "create", abstract: "Makes a token and prints it, this once.",
+    commandName: "create", abstract: "Makes a token and prints it, once.",
     discussion: """
       The file is made when it is not there, for its owner's eyes alone. Records are
       shared with a group by the name group:NAME.
@@ -38,7 +38,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: "The tokens file.", completion: .file()) var file: String
-  @Option(help: ArgumentHelp("For whom.", valueName: "name")) var principal: String
+  @Option(help: ArgumentHelp("The user that the token stands for.", valueName: "name")) var principal: String
   @Option(
     parsing: .singleValue,
     help: ArgumentHelp("A space that it opens; may be repeated; * is all.", valueName: "name"))
@@ -47,7 +47,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
     parsing: .singleValue, help: ArgumentHelp("A group of the principal; may be repeated.", valueName: "name")
   )
   var group: [String] = []
-  @Option(help: ArgumentHelp("How long it holds, such as 90d; for ever unless told.", valueName: "time"))
+  @Option(help: ArgumentHelp("How long it is valid, such as 90d; by default for ever.", valueName: "time"))
   var expires: String?
   @OptionGroup var output: OutputOptions
 
@@ -112,7 +112,7 @@ struct ListTokensCommand: AsyncParsableCommand {
 
 struct RevokeTokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "revoke", abstract: "Takes a token back.",
+    commandName: "revoke", abstract: "Revokes a token: nobody enters with it any more.",
     discussion: "Example:  bothy admin token revoke tokens.json 5f1c2a90")
 
   @Argument(help: "The tokens file.", completion: .file()) var file: String

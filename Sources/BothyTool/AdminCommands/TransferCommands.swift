@@ -7,9 +7,9 @@ struct ExportSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Prints the records of a space, one JSON document a line.",
     discussion: """
-      With owners, sharing and lists, all of one moment; `bothy admin import` brings
-      them back, here or on another server. Blobs are files: copy the folder
-      PATH-blobs too.
+      They have their owners and sharing, lists are among them, and all are of one
+      moment. `bothy admin import` brings them back, here or on another server. Blobs
+      are files: copy the folder PATH-blobs too.
 
       Example:  bothy admin export --database server.sqlite home > home.jsonl
       """)
@@ -51,9 +51,9 @@ struct ImportSpaceCommand: AsyncParsableCommand {
     commandName: "import", abstract: "Brings the records of an export into a space.",
     discussion: """
       Owners, sharing and times of change are kept, versions are given anew. Records
-      that are there by the same type and id are replaced, others stay; what is there
-      just so is left alone, so an import that broke off can be repeated. A running
-      server's devices have it with their next sync.
+      that are there with the same type and id are replaced, others stay. What is
+      there unchanged is left alone, so an import that broke off can be repeated. A
+      running server's devices get it with their next sync.
 
       Example:  bothy admin import --database server.sqlite home home.jsonl
       """)

@@ -9,16 +9,17 @@ struct CacheGetCommand: AsyncParsableCommand {
     commandName: "get",
     abstract: "Gets resources and says where they came from, whether they are fresh, and how old.",
     discussion: """
-      What to get is addresses, or a source and its paths, or a source and its tiles,
-      zoom column row each. Where something comes from: network, disk, confirmed (the
-      server said that the copy is still good). Stale is what is past its time and
-      could not be confirmed: it is served, and marked. What comes is kept.
+      Name addresses, or a source and its paths, or a source and its tiles (zoom,
+      column and row of each). The answer says where a resource came from: network,
+      disk, or confirmed (the server said that the copy is still good). Stale is what
+      is past its time and could not be confirmed: it is served, and marked. What
+      comes from the network is kept.
 
       --mode  cacheElseNetwork  what is fresh here, else the network
               cacheOnly         what is here, however old; never the network
-              networkElseCache  whether there is newer, else what is here
+              networkElseCache  asks for what is newer; else what is here
               networkOnly       the network, whatever is here
-              revalidate        whether there is newer; fails without an answer
+              revalidate        asks for what is newer; fails without an answer
               staleThenFresh    what is here, then the network: the last is shown
 
       Exit status 1 when something could not be had, or does not exist.

@@ -8,7 +8,7 @@ struct CachePinCommand: AsyncParsableCommand {
     commandName: "pin",
     abstract: "Keeps resources: they are not evicted, and served without a network.",
     discussion: """
-      What to pin is named as for get. What is not stored yet is pinned when it
+      Name what to pin as for get. What is not stored yet is pinned when it
       comes: this asks no server. A pin belongs to a holder, --by; a resource is
       pinned as long as anybody holds it, with all the answers that are kept of it.
       Pinned copies do not count against the limits, and stand in for a server that

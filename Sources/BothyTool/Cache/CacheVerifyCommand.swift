@@ -47,9 +47,9 @@ struct CacheGarbageCommand: AsyncParsableCommand {
     commandName: "gc",
     abstract: "Removes files that belong to no entry, and counts anew what is kept.",
     discussion: """
-      Rests of killed processes, and databases that were damaged and replaced. What
-      is still of use stays, unless --expired: then also what is past its time goes,
-      pinned copies excepted.
+      That is what killed processes left behind, and databases that were damaged and
+      replaced. What is still of use stays. With --expired copies go that are past
+      their time, except pinned ones.
 
       Example:  bothy cache gc --store ./bothy-cache
       """)

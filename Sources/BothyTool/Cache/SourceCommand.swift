@@ -7,7 +7,7 @@ import Foundation
 struct SourceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "source",
-    abstract: "Keeps the list of a cache's sources: their addresses, freshness and thanks.",
+    abstract: "Keeps the list of a cache's sources: their addresses, freshness and attribution.",
     discussion: """
       Example:  bothy source add osm 'https://{s}.example.org/{z}/{x}/{y}.png' \\
                   --host a --host b --freshness 7d --zooms 0-19 \\

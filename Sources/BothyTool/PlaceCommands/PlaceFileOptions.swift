@@ -41,7 +41,7 @@ struct PlaceFilterOptions: ParsableArguments {
   @Option(
     name: .customLong("layer"),
     help: ArgumentHelp(
-      "What to look for: \(MapFeature.Layer.allCases.map(\.rawValue).joined(separator: ", ")). poi unless told.",
+      "What to look for: \(MapFeature.Layer.allCases.map(\.rawValue).joined(separator: ", ")). poi by default.",
       valueName: "name"))
   var layers: [String] = []
   @Flag(help: "Also what has no name.") var unnamed = false
@@ -72,7 +72,7 @@ struct AreaOptions: ParsableArguments {
   @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
   var longitude: Double?
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("The distance; 500 unless told.", valueName: "metres"))
+    parsing: .unconditional, help: ArgumentHelp("The distance; 500 by default.", valueName: "metres"))
   var radius: Double?
   @Option(
     parsing: .unconditional,

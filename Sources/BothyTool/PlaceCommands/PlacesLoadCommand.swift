@@ -36,7 +36,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
   @OptionGroup var area: AreaOptions
   @Option(help: "The zoom of the source's tiles.") var zoom = 16
   @Option(help: ArgumentHelp("How many tiles an area may need.", valueName: "n")) var limit = 1000
-  @Option(help: ArgumentHelp("How old tiles may be that are not asked for again.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tiles younger than this are not asked for again.", valueName: "time"))
   var lifetime = "7d"
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions

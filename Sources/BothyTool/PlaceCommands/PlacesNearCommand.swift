@@ -24,7 +24,7 @@ struct PlacesNearCommand: AsyncParsableCommand {
   var longitude: Double
   @Option(parsing: .unconditional, help: ArgumentHelp("No farther than this.", valueName: "metres"))
   var radius: Double?
-  @Option(help: ArgumentHelp("The most to print; 20 unless told, all within a --radius.", valueName: "n"))
+  @Option(help: ArgumentHelp("The most to print; by default 20, or all within --radius.", valueName: "n"))
   var limit: Int?
   @Option(help: ArgumentHelp("Print names in a language such as fr, where there are any.", valueName: "code"))
   var language: String?

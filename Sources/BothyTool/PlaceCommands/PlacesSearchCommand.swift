@@ -156,7 +156,7 @@ struct PlacesRoadCommand: AsyncParsableCommand {
 struct PlacesGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
-    abstract: "Prints all that is known of the things with an OpenStreetMap id.",
+    abstract: "Prints all that is known of what has an OpenStreetMap id.",
     discussion: """
       One id may be a place and a road at once, so there may be several.
 

@@ -12,11 +12,11 @@ struct RegionCreateCommand: AsyncParsableCommand {
     discussion: """
       The area is a box, or the polygons of a GeoJSON file. A box goes east from its
       west, so one whose west is greater than its east lies across the antimeridian.
-      Tiles are counted first: more than the limit are refused before anything is
-      asked for. --estimate stops there, --later only remembers the region.
+      Tiles are counted first: if there are more than the limit, nothing is asked
+      for. --estimate stops there, --later only remembers the region.
 
       An interrupt pauses; what was killed goes on with `bothy region resume`. Exit
-      status 1 when a tile could not be had; those that do not exist are none.
+      status 1 when a tile could not be had; one that does not exist is no failure.
 
       Example:  bothy region create Oslo hills --box 10.6,59.8,10.9,60 --zooms 0-14
                 bothy region create Park hills --polygon park.geojson --zooms 10-16 \\

@@ -24,7 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
   @Option(help: "How conflicts are decided; by default the server's state stays.") var merge: MergeChoice?
   @Option(help: "Behave as an older system did.") var preset: PresetChoice?
   @Flag(help: "Go on syncing until interrupted.") var watch = false
-  @Flag(help: "Sync though the app paused it or the server asked for a newer app.") var force = false
+  @Flag(help: "Sync even if the app paused it or the server asked for a newer app.") var force = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {

@@ -33,7 +33,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
   var output: String
   @Option(help: ArgumentHelp("The width of the picture.", valueName: "pixels")) var width = 1000
   @Option(help: "The zoom of the tiles.") var zoom = 16
-  @Option(help: ArgumentHelp("How old tiles may be that count as fresh.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tiles younger than this count as fresh.", valueName: "time"))
   var lifetime = "7d"
   @Option(help: ArgumentHelp("Name a source of the cache's folder as that of the data.", valueName: "id"))
   var source: String?
