@@ -18,7 +18,7 @@ struct HutBook {
   let store: SyncedStore
 
   func open(bunks: [String]) async throws {
-    try await store.store.write { book in
+    try await store.write { book in
       for name in bunks { try book.insert(Bunk(id: name, name: name)) }
       try book.insert(Till(id: "till"))
     }
@@ -26,7 +26,7 @@ struct HutBook {
 
   /// Takes a bunk and pays for it, or neither.
   func book(_ bunk: String, for guest: String) throws {
-    try store.store.write { book in
+    try store.write { book in
       _ = try book.update(Bunk.self, id: bunk) { $0.guest = guest }
       _ = try book.update(Till.self, id: "till") { $0.pence += 500 }
     }

@@ -122,7 +122,8 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// A local write under `.cacheThenNetwork`.
+  /// A save, deletion or `write` of the `SyncedStore` under `.cacheThenNetwork`. Writes through its `store` and those of
+  /// other processes go with the next sync.
   public static let save = SyncTriggers(rawValue: 1)
   /// `run()` began, with pending work or a pull that was never completed.
   public static let start = SyncTriggers(rawValue: 2)

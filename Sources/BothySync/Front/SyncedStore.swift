@@ -12,7 +12,8 @@ import Synchronization
 /// thread and makes no request. All throw `StoreError` for what the file or the schema refuses; those that ask the
 /// server throw `SyncError` too.
 public final class SyncedStore: Sendable {
-  /// The local store: reads and writes without any network. Writes through it are recorded and sent like others.
+  /// The local store: reads and writes without any network. Writes through it are recorded like others and go with the
+  /// next sync; unlike those of the synced store they do not ask `run()` for one, which `requestSync` does.
   public let store: Store
   /// The device's clock, and what is known of the server's.
   public let clock: SyncClock
