@@ -25,15 +25,18 @@ final class PostgresResult {
   func isNull(_ row: Int, _ column: Int32) -> Bool { PQgetisnull(handle, Int32(row), column) != 0 }
 
   func int(_ row: Int, _ column: Int32) -> Int64 {
+    let bytes = raw(row, column)
+    if bytes.count == 8 { return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)) }
     var number: Int64 = 0
-    for byte in raw(row, column) { number = number << 8 | Int64(byte) }
+    for byte in bytes { number = number << 8 | Int64(byte) }
     return number
   }
 
   func bool(_ row: Int, _ column: Int32) -> Bool { raw(row, column).first == 1 }
 
   func text(_ row: Int, _ column: Int32) -> String? {
-    isNull(row, column) ? nil : String(decoding: raw(row, column), as: UTF8.self)
+    let bytes = raw(row, column)
+    return bytes.isEmpty && isNull(row, column) ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
   /// The bytes of a text column.

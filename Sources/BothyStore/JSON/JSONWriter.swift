@@ -71,7 +71,7 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes bytes that are one complete JSON value already, as they stand.
-  public mutating func raw(_ json: some Sequence<UInt8>) {
+  public mutating func raw(_ json: [UInt8]) {
     separate()
     bytes.append(contentsOf: json)
     needsComma = true
@@ -127,27 +127,56 @@ public struct JSONWriter: Sendable {
         position -= 1
         digits[position] = UInt8(ascii: "-")
       }
-      bytes.append(contentsOf: digits[position...])
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[position...]))
     }
   }
 
   /// RFC 8259 section 7: the quotation mark, the backslash and the controls below U+0020 are escaped.
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    var text = text
-    text.withUTF8 { utf8 in
-      var start = 0
-      for index in utf8.indices {
-        let byte = utf8[index]
-        if byte >= 0x20 && byte != 0x22 && byte != 0x5C { continue }
-        bytes.append(contentsOf: utf8[start..<index])
-        escape(byte)
-        start = index + 1
-      }
-      bytes.append(contentsOf: utf8[start...])
+    if text.utf8.withContiguousStorageIfAvailable({ appendEscaped($0) }) == nil {
+      var text = text
+      text.withUTF8 { appendEscaped($0) }
     }
     bytes.append(UInt8(ascii: "\""))
   }
+
+  private mutating func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>) {
+    var end = Self.firstToEscape(in: utf8, from: 0)
+    if end == utf8.count { return bytes.append(contentsOf: utf8) }
+    var start = 0
+    while end < utf8.count {
+      bytes.append(contentsOf: utf8[start..<end])
+      escape(utf8[end])
+      start = end + 1
+      end = Self.firstToEscape(in: utf8, from: start)
+    }
+    bytes.append(contentsOf: utf8[start...])
+  }
+
+  /// The index of the first byte from `start` on that is to be escaped, the count where none is.
+  ///
+  /// Looks at eight bytes at a time. That some byte of a word is below n shows in the high bits of `word - n` that
+  /// `word` itself lacks (S. E. Anderson, Bit Twiddling Hacks, "Determine if a word has a byte less than n"); that one
+  /// equals n is the same question about `word ^ n` and 1.
+  private static func firstToEscape(in utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let bytes = UnsafeRawBufferPointer(utf8)
+    var index = start
+    while index &+ 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      let quotation = word ^ (ones &* 0x22)
+      let backslash = word ^ (ones &* 0x5C)
+      let found =
+        (word &- ones &* 0x20) & ~word | (quotation &- ones) & ~quotation | (backslash &- ones) & ~backslash
+      if found & (ones &* 0x80) != 0 { break }
+      index &+= 8
+    }
+    while index < bytes.count, !needsEscape(bytes[index]) { index &+= 1 }
+    return index
+  }
+
+  private static func needsEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
 
   private mutating func escape(_ byte: UInt8) {
     bytes.append(UInt8(ascii: "\\"))

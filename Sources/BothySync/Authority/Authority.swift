@@ -242,12 +242,15 @@ public struct Authority: Sendable {
     let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     let more = positions.count > limit
     let position = more ? positions[limit - 1] : ledger.head
-    let changes = found.prefix { $0.position <= position }.filter { entry in
-      !(told.contains(entry.position) && !reset) && !(reset && entry.record.isDeleted)
-        && rules.shows(entry.record, to: viewer)
+    var changes: [ServerRecord] = []
+    changes.reserveCapacity(found.count)
+    for entry in found {
+      guard entry.position <= position else { break }
+      let isLeftOut = reset ? entry.record.isDeleted : told.contains(entry.position)
+      if !isLeftOut && rules.shows(entry.record, to: viewer) { changes.append(entry.record) }
     }
     var page = SyncResponse.Page(
-      scope: pull.scope, changes: changes.map(\.record),
+      scope: pull.scope, changes: changes,
       outOfScope: try gone(
         departures.filter { $0.position <= position && !told.contains($0.position) }, from: pull.scope,
         viewer,

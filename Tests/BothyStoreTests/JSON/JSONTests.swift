@@ -103,6 +103,26 @@ import Testing
     }
   }
 
+  @Test("What must be escaped is, and nothing else, at any place in a text of any length")
+  func escapes() throws {
+    let specials = [
+      ("\"", "\\\""), ("\\", "\\\\"), ("\n", "\\n"), ("\u{0}", "\\u0000"), ("\u{1F}", "\\u001f"), (" ", " "),
+      ("!", "!"), ("#", "#"), ("[", "["), ("]", "]"), ("\u{7F}", "\u{7F}"), ("é", "é"),
+      ("\u{10FFFF}", "\u{10FFFF}"),
+    ]
+    for length in 0..<26 {
+      for place in 0...length {
+        for (plain, written) in specials {
+          let before = String(repeating: "a", count: place)
+          let after = String(repeating: "z", count: length - place)
+          var writer = JSONWriter()
+          writer.value(before + plain + after + plain)
+          #expect(writer.string == "\"" + before + written + after + written + "\"")
+        }
+      }
+    }
+  }
+
   @Test("No text makes the reader trap", arguments: 0..<10)
   func noise(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
