@@ -82,15 +82,19 @@ public struct ServerConfiguration: Sendable {
     public var spaceRequestBurst: Int
     /// How long a connection may stay silent while a request is read or none is going on.
     public var idleTimeout: Duration
+    /// The least time between two hints of one event stream: writes that come faster are told as one. The first is told
+    /// at once.
+    public var hintInterval: Duration
     /// How long an upload that is not finished, or a blob that no record was ever pushed for, is kept after it was last asked
     /// for. Devices count on a day.
     public var unusedBlobAge: Duration
 
-    /// The defaults bound bodies (8 MiB) and silence (75 seconds), and not how often one may ask.
+    /// The defaults bound bodies (8 MiB), silence (75 seconds) and hints (five a second), and not how often one may ask.
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
       spaceRequestsPerSecond: Double? = nil, spaceRequestBurst: Int = 1000,
-      idleTimeout: Duration = .seconds(75), unusedBlobAge: Duration = .seconds(7 * 86_400)
+      idleTimeout: Duration = .seconds(75), hintInterval: Duration = .milliseconds(200),
+      unusedBlobAge: Duration = .seconds(7 * 86_400)
     ) {
       self.bodySize = bodySize
       self.requestsPerSecond = requestsPerSecond
@@ -98,6 +102,7 @@ public struct ServerConfiguration: Sendable {
       self.spaceRequestsPerSecond = spaceRequestsPerSecond
       self.spaceRequestBurst = spaceRequestBurst
       self.idleTimeout = idleTimeout
+      self.hintInterval = hintInterval
       self.unusedBlobAge = unusedBlobAge
     }
   }

@@ -31,6 +31,8 @@ struct Costs {
     source: "bench-server")
 
   var roundTrip = Figure(value: 150, unit: "ms", what: "time a device's pull takes", source: nil)
+  var distance = Figure(
+    value: 200, unit: "ms", what: "least time between two hints of a stream", source: "default")
   var interval = Figure(value: 300, unit: "s", what: "time between two writes of a device", source: nil)
   var streams = Figure(value: 20_000, unit: "", what: "devices connected to one process", source: nil)
   var cores = Figure(value: 2, unit: "", what: "cores of a process", source: nil)
@@ -42,7 +44,8 @@ struct Costs {
     [
       "open": \.open, "pull": \.pull, "pullDatabase": \.pullDatabase, "push": \.push,
       "pushDatabase": \.pushDatabase, "hint": \.hint, "notice": \.notice,
-      "roundTrip": \.roundTrip, "interval": \.interval, "streams": \.streams, "cores": \.cores,
+      "roundTrip": \.roundTrip, "distance": \.distance, "interval": \.interval, "streams": \.streams,
+      "cores": \.cores,
       "spare": \.spare, "away": \.away,
     ]
   }

@@ -2,7 +2,8 @@ import Bars
 import Foundation
 
 /// Hints: a write is told to every process by NOTIFY, by each process to the streams of the space, and each device that
-/// hears of it pulls. How much is that, and what of it is saved because hints that come during a pull are one?
+/// hears of it pulls. How much is that, and what of it is saved because hints of a stream keep a distance, and those that
+/// come during a pull are one?
 struct HintRun {
   /// Devices whose pulls are played, each for a time.
   private static let sample = 20_000
@@ -39,8 +40,9 @@ struct HintRun {
     for _ in 0..<Self.sample {
       let others = max(0, sizes.shares[pick.next(&chance)] * Double(devices) - 1)
       let rate = others / costs.interval.value
-      hints += rate
-      pulls += Self.pulls(rate: rate, pull: costs.roundTrip.value / 1000, &chance)
+      let distance = costs.distance.value / 1000
+      hints += Self.hints(rate: rate, distance: distance)
+      pulls += Self.pulls(rate: rate, pause: max(costs.roundTrip.value / 1000, distance), &chance)
     }
     let each = Double(devices) / Double(Self.sample)
     (hints, pulls) = (hints * each, pulls * each)
@@ -56,15 +58,21 @@ struct HintRun {
     ]
   }
 
-  /// The pulls a second of one device that gets hints at `rate`. A hint that comes during a pull makes one more pull,
-  /// however many they are.
-  private static func pulls(rate: Double, pull: Double, _ chance: inout Chance) -> Double {
+  /// The hints a second on a stream of a space that is written at `rate`: a write within the distance of the last hint is
+  /// told at its end, and else at once.
+  private static func hints(rate: Double, distance: Double) -> Double {
+    rate > 0 ? 1 / (distance + exp(-rate * distance) / rate) : 0
+  }
+
+  /// The pulls a second of one device whose space is written at `rate`. Writes that come during a pull, or before the
+  /// stream may tell again, make one more pull, however many they are.
+  private static func pulls(rate: Double, pause: Double, _ chance: inout Chance) -> Double {
     guard rate > 0 else { return 0 }
     var (now, count) = (chance.wait(rate: rate), 0)
     while now < time {
       count += 1
-      now += pull
-      if chance.unit() < exp(-rate * pull) { now += chance.wait(rate: rate) }
+      now += pause
+      if chance.unit() < exp(-rate * pause) { now += chance.wait(rate: rate) }
     }
     return Double(count) / time
   }

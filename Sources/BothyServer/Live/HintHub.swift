@@ -5,15 +5,29 @@ import Synchronization
 /// Hints that come faster than a stream is written are one hint. Publishing costs a lock and a visit to each
 /// stream of the space; it never waits.
 public final class HintHub: Sendable {
+  /// The spaces without a stream whose hints are counted before all such are forgotten, unless there are more with one.
+  package static let countLimit = 100_000
   private let state = Mutex(State())
-  /// Sets the ids of this hub's hints apart from those of the process before it.
-  private let mark = String(UInt32.random(in: 0...UInt32.max), radix: 36)
 
   private struct State {
+    /// The hints of each space since the mark was made.
     var counts: [String: Int] = [:]
+    /// Sets the ids of these hints apart from those of the process before, and of those that were forgotten.
+    var mark = newMark()
     var subscriptions: [String: [Int: Subscription]] = [:]
     var nextKey = 0
     var published: Int64 = 0
+
+    static func newMark() -> String { String(UInt32.random(in: 0...UInt32.max), radix: 36) }
+
+    mutating func count(_ space: String) {
+      published += 1
+      counts[space, default: 0] += 1
+      if counts.count <= HintHub.countLimit + 2 * subscriptions.count { return }
+      // Whoever reconnects with an older id is told of news once, whether there are any or not.
+      counts = counts.filter { subscriptions[$0.key] != nil }
+      mark = Self.newMark()
+    }
   }
 
   /// A hub without streams, for one server process. Ids of its hints are told from those of processes before.
@@ -23,8 +37,7 @@ public final class HintHub: Sendable {
   /// write to calls it when it hears of theirs.
   public func publish(space: String) {
     let subscriptions = state.withLock { state in
-      state.counts[space, default: 0] += 1
-      state.published += 1
+      state.count(space)
       return Array((state.subscriptions[space] ?? [:]).values)
     }
     for subscription in subscriptions { subscription.notify(.news) }
@@ -36,15 +49,17 @@ public final class HintHub: Sendable {
   }
 
   /// The hints published since the process began.
-  var publishedCount: Int64 { state.withLock { $0.published } }
+  package var publishedCount: Int64 { state.withLock { $0.published } }
 
   /// The spaces that a stream is open for.
   public var spaces: [String] { state.withLock { Array($0.subscriptions.keys) } }
 
+  /// The spaces whose hints are counted: with those a reconnecting stream is told of news only if there are.
+  package var countedSpaces: Int { state.withLock { $0.counts.count } }
+
   /// The id of the last hint of a space.
-  func lastID(space: String) -> String {
-    let count = state.withLock { $0.counts[space] ?? 0 }
-    return "\(mark).\(count)"
+  package func lastID(space: String) -> String {
+    state.withLock { "\($0.mark).\($0.counts[space] ?? 0)" }
   }
 
   /// Wakes every stream for a sign of life.
@@ -54,7 +69,7 @@ public final class HintHub: Sendable {
   }
 
   /// Runs `body` with a subscription to the hints of `space`, which ends with it.
-  func withSubscription<Result>(
+  package func withSubscription<Result>(
     to space: String, _ body: (Subscription) async throws -> Result
   ) async rethrows -> Result {
     let subscription = Subscription()
@@ -73,11 +88,12 @@ public final class HintHub: Sendable {
   }
 
   /// One stream's waiting room: it holds at most one hint and one sign of life.
-  final class Subscription: Sendable {
-    struct Signals: OptionSet {
-      let rawValue: Int
-      static let news = Signals(rawValue: 1)
-      static let heartbeat = Signals(rawValue: 2)
+  package final class Subscription: Sendable {
+    package struct Signals: OptionSet, Sendable {
+      package let rawValue: Int
+      package init(rawValue: Int) { self.rawValue = rawValue }
+      package static let news = Signals(rawValue: 1)
+      package static let heartbeat = Signals(rawValue: 2)
     }
 
     private let waiting = Mutex(Signals())
@@ -97,15 +113,20 @@ public final class HintHub: Sendable {
     func finish() { wake.finish() }
 
     /// Waits for signals; nil when the subscription is finished or the task cancelled.
-    func next() async -> Signals? {
+    package func next() async -> Signals? {
       for await _ in wakes {
-        let signals = waiting.withLock { waiting in
-          defer { waiting = [] }
-          return waiting
-        }
+        let signals = take()
         if !signals.isEmpty { return signals }
       }
       return nil
+    }
+
+    /// What came by now, without waiting for more.
+    package func take() -> Signals {
+      waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
     }
   }
 }

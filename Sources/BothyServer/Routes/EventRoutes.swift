@@ -33,7 +33,8 @@ extension ServerParts {
   }
 
   /// Writes until the server stops, the caller leaves, its token ends or the task is cancelled. The end of a token is
-  /// noticed before anything is told, and with the next sign of life at the latest.
+  /// noticed before anything is told, and with the next sign of life at the latest. News that come within the least
+  /// distance of the last are told as one when it is over.
   private func stream(
     _ space: String, _ lastSeen: String?, _ admission: Admission?, _ writer: inout any ResponseBodyWriter
   ) async throws {
@@ -43,7 +44,14 @@ extension ServerParts {
       try await withGracefulShutdownHandler {
         try await writer.write(ByteBuffer(string: ": open\nretry: 3000\n\n"))
         if let lastSeen, lastSeen != hints.lastID(space: space) { subscription.notify(.news) }
-        while let signals = await subscription.next(), await admission?.holds() ?? true {
+        var mayTell = ContinuousClock.now
+        while var signals = await subscription.next() {
+          if signals.contains(.news), mayTell > .now {
+            guard (try? await Task.sleep(until: mayTell)) != nil else { return }
+            signals.formUnion(subscription.take())
+          }
+          guard await admission?.holds() ?? true else { return }
+          if signals.contains(.news) { mayTell = .now + hintInterval }
           let text = signals.contains(.news) ? news(space) : ": alive\n\n"
           try await writer.write(ByteBuffer(string: text))
         }

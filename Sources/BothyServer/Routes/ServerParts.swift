@@ -5,6 +5,7 @@ import Logging
 struct ServerParts: Sendable {
   let authority: Authority
   let hints: HintHub
+  let hintInterval: Duration
   let metrics: ServerMetrics
   let audit: AuditLog
   let logger: Logger
@@ -21,6 +22,7 @@ struct ServerParts: Sendable {
       rules: configuration.rules, blobs: configuration.blobs,
       now: configuration.now)
     hints = configuration.hints
+    hintInterval = configuration.limits.hintInterval
     logger = configuration.logger
     audit = AuditLog(logger: configuration.auditLogger)
     tiles = configuration.tiles
