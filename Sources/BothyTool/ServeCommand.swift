@@ -63,6 +63,11 @@ struct ServeCommand: AsyncParsableCommand {
       "How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
   var tilesMaxAge = "7d"
   @Flag(help: "Give tiles to everybody, also where tokens are asked for.") var openTiles = false
+  @Option(
+    help: ArgumentHelp(
+      "The least time between two hints on one event stream: writes that come faster are told as one.",
+      valueName: "time"))
+  var hintInterval = "200ms"
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @Option(
     help: ArgumentHelp(
@@ -78,9 +83,17 @@ struct ServeCommand: AsyncParsableCommand {
     guard maxAge != nil else {
       throw ValidationError("--tiles-max-age is a time such as 7d, 12h or 0s.")
     }
+    guard hintDistance != nil else {
+      throw ValidationError("--hint-interval is a time up to 1m, such as 200ms, 2s or 0s.")
+    }
   }
 
   private var maxAge: Duration? { ToolClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
+
+  private var hintDistance: Duration? {
+    guard let milliseconds = ToolClock.offset("+" + hintInterval), milliseconds <= 60_000 else { return nil }
+    return .milliseconds(milliseconds)
+  }
 
   func run() async throws {
     let clock = try ToolClock()
@@ -120,6 +133,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     var limits = ServerConfiguration.Limits()
     access.set(&limits)
+    if let hintDistance { limits.hintInterval = hintDistance }
     var configuration = ServerConfiguration(
       host: host, port: port, ledger: served.ledger, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
