@@ -90,4 +90,35 @@ struct EventTests {
     #expect(json.all("moments", "text").contains("Trip/nowhere: revert, now clean."))
     #expect(json["containers"]?.arrayValue?.first?["complete"] == true)
   }
+
+  @Test(
+    "The timeline has the syncs of before, and hears of one of another process that fails",
+    .timeLimit(.minutes(5)))
+  func pastSyncs() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    #expect(try await visitor.json("/api/timeline")["syncs"] == .array([]))
+    try await device.put("oslo", ["title": "Oslo", "country": "Norway"])
+    await device.store.sync()
+    #expect(try await visitor.json("/api/overview")["failing"] == .null)
+    try await watching(device) { events in
+      let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
+      #expect(await other.sync().skipped?.name == "unreachable")
+      // The other one sent nothing and brought nothing: only its row in the log tells of it.
+      while await Self.next(.timeline, &events) != nil {
+        if try await visitor.json("/api/timeline")["syncs"]?.arrayValue?.count == 2 { break }
+      }
+      try other.store.close()
+    }
+    let json = try await visitor.json("/api/timeline")
+    let newest = try #require(json["syncs"]?.arrayValue?.first)
+    #expect(newest["problem"]?["reason"] == "unreachable" && newest["count"] == 1)
+    #expect(newest["problem"]?["message"] == "The script has no further answer.")
+    #expect(newest["problem"]?["remedy"]?.stringValue?.isEmpty == false)
+    #expect(json["syncs"]?.arrayValue?.last?["pushed"] == 1 && json["moreSyncs"] == false)
+    #expect(try await visitor.json("/api/timeline?limit=1")["moreSyncs"] == true)
+    let overview = try await visitor.json("/api/overview")
+    #expect(overview["failing"]?["reason"] == "unreachable" && overview["failing"]?["count"] == 1)
+    #expect(overview["lastEndedWell"]?.intValue ?? 0 <= overview["failing"]?["since"]?.intValue ?? 0)
+  }
 }

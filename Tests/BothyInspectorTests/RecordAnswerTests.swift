@@ -16,7 +16,7 @@ struct RecordAnswerTests {
     #expect(json["pending"] == ["insert": 1, "update": 1, "delete": 0, "total": 2, "drafts": 0, "inbox": 2])
     #expect(json["server"]?["url"] == "http://hut.test" && json["server"]?["space"] == "hut")
     #expect(json["lease"] == .null && json["paused"] == false)
-    #expect((json["lastPull"]?.intValue ?? 0) > 0)
+    #expect((json["lastEndedWell"]?.intValue ?? 0) > 0 && json["failing"] == .null)
   }
 
   @Test("Pages follow each other by key, in whatever order, and count once")

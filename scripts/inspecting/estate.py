@@ -107,6 +107,11 @@ class Estate:
         self.put("Trip", "trip-1", nights=9)
         self.tool("db", "put", "trips.bothy", "Trip", json.dumps({"id": "draft-trip", "title": "Some day", "country": "Iceland"}), "--draft")
         self.tool("db", "delete", "trips.bothy", "Trip", "trip-7")
+        # The app's last syncs fail: it asks where no server is.
+        self.fail_to_sync("http://127.0.0.1:9")
+
+    def fail_to_sync(self, address):
+        self.tool("sync", "trips.bothy", "--scope", "pull", "--server", address, code=1)
 
     def copies(self):
         """A cache with tiles in three states and a region, places, settings, packs."""

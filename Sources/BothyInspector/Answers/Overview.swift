@@ -10,9 +10,9 @@ struct Overview {
   let pending: PendingCounts
   let blobs: BlobBacklog
   let containers: Int
-  let lastPull: Int64?
   let lease: LeaseHolder?
   let isPaused: Bool
+  let standing: SyncStanding
 
   init(_ subjects: InspectorSubjects) async throws {
     let store = subjects.store
@@ -25,11 +25,10 @@ struct Overview {
     }
     pending = try store.pendingCounts()
     blobs = try store.blobs.backlog()
-    let pulled = try store.containers()
-    containers = pulled.count
-    lastPull = pulled.compactMap(\.pulledAt).max()
+    containers = try store.containers().count
     lease = try store.leaseHolder()
     isPaused = try store.isPausedInFile()
+    standing = try store.syncStanding()
   }
 
   func write(to writer: inout JSONWriter, _ subjects: InspectorSubjects, isReachable: Bool?) {
@@ -46,9 +45,9 @@ struct Overview {
     }
     writer.object("blobs") { blobs.writeMembers(to: &$0) }
     writer.member("containers", containers)
-    writer.member("lastPull", lastPull)
     writer.object("lease", lease) { $1.writeMembers(to: &$0) }
     writer.member("paused", isPaused)
+    standing.writeMembers(to: &writer)
     writer.object("server", subjects.server) { writer, server in
       writer.member("url", server.url)
       writer.member("space", server.space)

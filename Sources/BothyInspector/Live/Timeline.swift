@@ -2,8 +2,8 @@ import BothyStore
 import BothySync
 import Synchronization
 
-/// What was seen of syncing while the inspector ran: in memory, the last few hundred moments. The file itself keeps no
-/// diary; it knows of each container when it was last pulled, and no more is claimed.
+/// What was seen of syncing while the inspector ran: in memory, the last few hundred moments. How syncs ended before
+/// that is in the file, see `PastSyncs`.
 final class Timeline: Sendable {
   struct Moment: Sendable, Equatable {
     enum Kind: String, Sendable {
@@ -35,6 +35,27 @@ final class Timeline: Sendable {
 
   /// The newest first.
   var all: [Moment] { moments.withLock { $0.reversed() } }
+}
+
+/// How syncs ended, whichever process ran them: the newest rows of the file's log.
+struct PastSyncs {
+  let runs: [SyncRun]
+  /// Whether the file remembers older ones.
+  let hasMore: Bool
+
+  init(_ store: SyncedStore, limit: Int) throws {
+    let found = try store.recentSyncs(limit: limit + 1)
+    runs = Array(found.prefix(limit))
+    hasMore = found.count > limit
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.list("syncs", runs) { writer, run in
+      writer.member("id", run.id)
+      run.writeMembers(to: &writer)
+    }
+    writer.member("moreSyncs", hasMore)
+  }
 }
 
 /// What a timeline compares: the state of syncing at one moment.

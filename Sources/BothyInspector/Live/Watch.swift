@@ -83,6 +83,7 @@ package final class Watch: Service {
       }
       if now.places != last.places { board.send(InspectorEvent(.places)) }
       if now.packs != last.packs { board.send(InspectorEvent(.packs)) }
+      if now.sync != last.sync { board.send(InspectorEvent(.timeline)) }
       last = now
     }
   }
@@ -91,6 +92,8 @@ package final class Watch: Service {
     var caches: [[SourceID: StoreTotals]] = []
     var places: [Date?] = []
     var packs: [Date?] = []
+    /// How the last sync ended: one that failed is announced to nobody.
+    var sync: SyncRun?
   }
 
   private func stamps() async -> Stamps {
@@ -100,6 +103,8 @@ package final class Watch: Service {
       [Self.time($0.places.path), Self.time($0.places.path + "-wal")]
     }
     stamps.packs = subjects.packs.flatMap { [Self.time($0), Self.time($0 + "/current")] }
+    // Closed, or busy: the next look tells.
+    stamps.sync = (try? subjects.store.recentSyncs(limit: 1))?.first
     return stamps
   }
 

@@ -70,6 +70,11 @@ const tones = {
 };
 export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[text] ?? "plain"}` }, text);
 
+/** Since when and how often syncs have not ended well, and why: a sentence and what can be done. */
+export const failed = (failing, now) => [
+  h("strong", null, "No sync has ended well since ", when(failing.since, now), ". "),
+  `${plural(failing.count, "try", "tries")}, the last with “${failing.reason}”: ${failing.message} ${failing.remedy}`];
+
 /** A list that has nothing in it: what it would show. */
 export const empty = (title, text) => h("div", { class: "empty" }, h("strong", null, title), h("p", null, text));
 

@@ -1,7 +1,7 @@
 // What is on the device, and what needs somebody.
 
 import { h } from "./dom.js";
-import { bytes, empty, number, plural, table, when } from "./format.js";
+import { bytes, empty, failed, number, plural, table, when } from "./format.js";
 
 function tile(name, text, note, href, tone) {
   return h("a", { class: `tile ${tone ?? ""}`, href },
@@ -11,6 +11,7 @@ function tile(name, text, note, href, tone) {
 function needs(data) {
   const list = [];
   if (data.pending.inbox) list.push([`${plural(data.pending.inbox, "change")} refused by the server.`, "Decide what becomes of them", "#/inbox"]);
+  if (data.failing) list.push([failed(data.failing, data.now), "See the timeline", "#/timeline"]);
   if (data.paused) list.push(["Syncing is paused, so nothing is sent.", "See what waits", "#/pending"]);
   if (!data.server) list.push(["This database has no server: changes wait here for good.", "See what waits", "#/pending"]);
   if (data.server?.reachable === false) list.push(["The server does not answer. What waits is kept.", "See what waits", "#/pending"]);
@@ -20,7 +21,7 @@ function needs(data) {
 }
 
 export default {
-  events: ["store", "server"],
+  events: ["store", "server", "timeline"],
   title: () => "On this device",
   load: ({ get, signal }) => get("/api/overview", {}, signal),
   render(context, data) {
@@ -34,7 +35,8 @@ export default {
           "#/pending", data.pending.total ? "wait" : ""),
         tile("Inbox", number(data.pending.inbox), data.pending.inbox ? "need a decision" : "nothing was refused", "#/inbox",
           data.pending.inbox ? "bad" : ""),
-        tile("Last pull", data.lastPull ? when(data.lastPull) : "never", plural(data.containers, "container"), "#/containers")),
+        tile("Last sync", data.lastEndedWell ? when(data.lastEndedWell) : "never", data.failing ? "none has ended well since" : "ended well", "#/timeline",
+          data.failing ? "wait" : "")),
       h("div", { class: "columns" },
         h("section", { "aria-labelledby": "types" },
           h("h2", { id: "types" }, "Types"),

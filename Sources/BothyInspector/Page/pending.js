@@ -1,7 +1,7 @@
 // What waits to be sent, and why.
 
 import { h } from "./dom.js";
-import { badge, bytes, clock, empty, number, plural, recordLink, span, table, when } from "./format.js";
+import { badge, bytes, clock, empty, failed, number, plural, recordLink, span, table, when } from "./format.js";
 
 const SIZE = 50;
 
@@ -26,6 +26,9 @@ export function why(entry, summary) {
   }
 }
 
+/** What waits for nothing but a sync that ends well. */
+const isForSync = (entry) => ["nextSync", "answer", "blobs"].includes(entry.waitsFor.what);
+
 function row(entry, context) {
   const fields = Object.keys(entry.fields);
   const now = context.summary?.now;
@@ -38,7 +41,7 @@ function row(entry, context) {
 }
 
 export default {
-  events: ["store", "server"],
+  events: ["store", "server", "timeline"],
   title: () => "Waiting to be sent",
   load: ({ get, signal, memory }) => {
     memory.marks ??= [];
@@ -54,6 +57,8 @@ export default {
       h("p", { class: "lead" }, data.total
         ? `${plural(data.total, "change")} that the server does not have yet${pending ? `: ${number(pending.insert)} new, ${number(pending.update)} changed, ${number(pending.delete)} deleted` : ""}. Nothing of it is lost, whatever happens to the network.`
         : "The server has everything that was done here."),
+      context.summary?.failing && data.entries.some(isForSync)
+        ? h("p", { id: "failing", class: "banner wait" }, h("span", null, failed(context.summary.failing, context.summary.now), " ", h("a", { href: "#/timeline" }, "See the timeline"))) : null,
       blobs?.waiting ? h("p", null, `${plural(blobs.waiting, "file")} to upload: ${bytes(blobs.sent)} of ${bytes(blobs.bytes)} are there.`) : null,
       data.entries.length
         ? table("Pending changes", ["What", "Record", "Fields", "Why it waits", "Since"], data.entries.map((entry) => row(entry, context)))

@@ -1,12 +1,40 @@
-// What happened with syncing while the inspector looked on, and what the file and the server remember.
+// How syncs ended as the file remembers it, what happened while the inspector looked on, and what the server remembers.
 
 import { h } from "./dom.js";
-import { badge, clock, empty, recordLink, table, when } from "./format.js";
+import { badge, clock, empty, number, plural, recordLink, span, table, when } from "./format.js";
 
 const names = {
   began: ["opened", "plain"], written: ["written", "wait"], acknowledged: ["settled", "good"], refused: ["refused", "bad"],
   pulled: ["pulled", "info"], decided: ["decided", "info"], synced: ["synced", "good"], lease: ["syncing", "info"], server: ["server", "plain"],
 };
+
+const PAGE = 25;
+const tones = { cancelled: "plain", paused: "wait", expensiveNetwork: "wait", constrainedNetwork: "wait", lowPower: "wait" };
+
+/** What a sync moved, in words; null when nothing. */
+function moved(sync) {
+  const parts = [];
+  if (sync.pushed) parts.push(`${number(sync.pushed)} sent`);
+  if (sync.pulled) parts.push(`${number(sync.pulled)} received`);
+  if (sync.uploadedBlobs) parts.push(`${plural(sync.uploadedBlobs, "file")} uploaded`);
+  if (sync.refused) parts.push(`${number(sync.refused)} refused`);
+  return parts.length ? parts.join(", ") : null;
+}
+
+function past(sync) {
+  const isSeveral = sync.count > 1;
+  const details = [
+    sync.problem?.remedy,
+    isSeveral ? ["For the first time at ", clock(sync.began), "."] : null,
+    `Process ${sync.process}, ${plural(sync.requests, "request")}${isSeveral ? "" : `, ${span(sync.ended - sync.began)}`}.`,
+  ].filter(Boolean);
+  const text = [moved(sync), sync.problem?.message].filter(Boolean).join(". ") || "There was nothing to do.";
+  return h("li", { key: `sync ${sync.id}` },
+    h("time", { datetime: new Date(sync.ended).toISOString() }, clock(sync.ended)),
+    sync.problem ? badge(sync.problem.reason, tones[sync.problem.reason] ?? "bad") : badge("ended well", sync.refused ? "wait" : "good"),
+    h("div", null, text, isSeveral ? h("strong", null, ` ${plural(sync.count, "time")}.`) : null,
+      h("ul", null, details.map((detail) => h("li", null, detail)))));
+}
 
 async function askServer(context) {
   const { memory } = context;
@@ -26,11 +54,17 @@ async function askServer(context) {
 export default {
   events: ["store", "timeline", "server"],
   title: () => "Timeline",
-  load: ({ get, signal }) => get("/api/timeline", {}, signal),
+  load: ({ get, signal, memory }) => get("/api/timeline", { limit: memory.limit ?? PAGE }, signal),
   render(context, data) {
     const { memory, summary } = context;
     return [
-      h("p", { class: "lead" }, "Bothy keeps no diary of past syncs in the file. Here is what it does keep, when each container was last pulled, and what was seen since the inspector was opened, by whatever process it was done."),
+      h("p", { class: "lead" }, "How syncs ended, whichever process ran them, and what was seen since the inspector was opened. Those that found nothing to do are not told of; failures in a row that are alike are one."),
+      h("section", { "aria-labelledby": "past" },
+        h("h2", { id: "past" }, "Syncs"),
+        data.syncs.length
+          ? h("ol", { class: "moments", id: "syncs" }, data.syncs.map(past))
+          : empty("Nothing was synced yet.", "Each sync that moved something, or did not end well, would be here with what it did and why it ended."),
+        data.moreSyncs ? h("button", { type: "button", id: "older", onclick: () => { memory.limit = (memory.limit ?? PAGE) + 75; context.reload(); } }, "Show older syncs") : null),
       h("section", { "aria-labelledby": "pulls" },
         h("h2", { id: "pulls" }, "Last pulls"),
         data.containers.length
@@ -41,7 +75,7 @@ export default {
           : empty("Nothing was pulled yet.", "Each container that is followed would be here with the time of its last complete pull.")),
       h("section", { "aria-labelledby": "seen" },
         h("h2", { id: "seen" }, "Seen since the inspector was opened"),
-        h("ol", { class: "moments" }, data.moments.map((moment) => h("li", null,
+        h("ol", { class: "moments", id: "moments" }, data.moments.map((moment) => h("li", null,
           h("time", { datetime: new Date(moment.time).toISOString() }, clock(moment.time)),
           badge(...names[moment.kind]),
           h("div", null, moment.text, moment.details.length

@@ -47,7 +47,7 @@ struct InspectorRoutes: Sendable {
       return try .object { writer in
         try writer.list("entries", entries) { try PendingWork.write($1, in: store, to: &$0) }
       }
-    case "/api/timeline": return try timeline()
+    case "/api/timeline": return try timeline(call)
     case "/api/history": return try await history(call)
     case "/api/containers":
       let containers = try Containers(store)
@@ -102,9 +102,11 @@ struct InspectorRoutes: Sendable {
     }
   }
 
-  private func timeline() throws -> Answer {
+  private func timeline(_ call: InspectorCall) throws -> Answer {
     let containers = try Containers(subjects.store)
+    let past = try PastSyncs(subjects.store, limit: call.count("limit", otherwise: 25, most: 400))
     return .object { writer in
+      past.write(to: &writer)
       writer.list("moments", watch.timeline.all) { $1.write(to: &$0) }
       containers.write(to: &writer)
     }

@@ -8,6 +8,7 @@ final class SyncEngine: Sendable {
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
   let reports = Broadcast<SyncReport>()
+  private let diary: SyncDiary
   private let state: Mutex<State>
   /// Rung for each thing the run loop must look at.
   private let bell = Signal()
@@ -31,6 +32,7 @@ final class SyncEngine: Sendable {
 
   init(pass: SyncPass) {
     self.pass = pass
+    diary = SyncDiary(pass.store, logger: pass.configuration.logger)
     state = Mutex(State())
   }
 
@@ -88,6 +90,7 @@ final class SyncEngine: Sendable {
   }
 
   private func lead(_ request: SyncPass.Request) async -> SyncReport {
+    let began = pass.clock.now()
     update {
       $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0))
       $0.syncing = request.pulls ?? [.space]
@@ -100,7 +103,9 @@ final class SyncEngine: Sendable {
         let further = await pass.run(request)
         report.append(further)
         mayGoOn = further.pushed > 0
-      } else if finish(request, report, unlessMoreThan: mayGoOn ? joined : .max) {
+      } else if let joined = end(request, unlessMoreThan: mayGoOn ? joined : .max) {
+        await note(report, began: began)
+        finish(report, joined)
         return report
       }
     }
@@ -115,15 +120,24 @@ final class SyncEngine: Sendable {
       ?? false  // unreadable: the next pass will say why
   }
 
-  /// Ends the pass and delivers its report. False, with nothing done, when somebody has joined since there were
+  /// Ends the pass: returns those who joined it. Nil, with nothing done, when somebody has joined since there were
   /// `known`: what they have just written must be looked for.
-  private func finish(_ request: SyncPass.Request, _ report: SyncReport, unlessMoreThan known: Int) -> Bool {
-    let now = pass.clock.now()
-    let ended = state.withLock { state -> Joined? in
+  private func end(_ request: SyncPass.Request, unlessMoreThan known: Int) -> Joined? {
+    state.withLock { state in
       guard state.passes[request]?.count ?? 0 <= known else { return nil }
       return state.passes.removeValue(forKey: request) ?? []
     }
-    guard let joined = ended else { return false }
+  }
+
+  /// Notes in the file how a sync ended, one that did not begin as well; see `SyncLogRule` for what is kept of it.
+  func note(_ report: SyncReport, began: Int64) async {
+    await diary.note(
+      SyncRun(report, began: began, ended: pass.clock.now(), process: pass.lease.process))
+  }
+
+  /// Tells everybody of a sync that has ended.
+  private func finish(_ report: SyncReport, _ joined: Joined) {
+    let now = pass.clock.now()
     let isLooping = isLooping
     if report.skipped == nil { governor.completed() }
     update { status in
@@ -134,7 +148,16 @@ final class SyncEngine: Sendable {
     }
     reports.send(report)
     for deliver in joined { deliver(report) }
-    return true
+  }
+
+  /// Answers for a sync that may not begin: no request is made.
+  @discardableResult
+  func skip(_ obstacle: SkipReason) async -> SyncReport {
+    var report = SyncReport()
+    report.skipped = obstacle
+    update { $0.lastProblem = obstacle }
+    await note(report, began: pass.clock.now())
+    return report
   }
 
   /// Ends syncing for good: a pass that is running ends after its present exchange, those that wait do nothing.
@@ -196,7 +219,7 @@ final class SyncEngine: Sendable {
       switch action {
       case .startPass:
         if let obstacle = governor.obstacle {
-          update { $0.lastProblem = obstacle }
+          await skip(obstacle)
           action = machine.handle(.paused)
           continue
         }

@@ -30,7 +30,7 @@ extension SyncedStore {
     try purging { try $0.removeAll(of: $0.transaction.catalog.table(type), includingPending) }
   }
 
-  /// Removes every synced record. One transaction.
+  /// Removes every synced record; with `includingPending` the log of past syncs goes too. One transaction.
   @discardableResult
   public func purge(includingPending: Bool = false) throws -> PurgeResult {
     try purging { purge in
@@ -42,11 +42,12 @@ extension SyncedStore {
         try purge.removeAll(of: table, true)
       }
       try UnknownTypes.clear(.space, in: purge.transaction)
+      if includingPending { try SyncLog.clear(in: purge.transaction) }
     }
   }
 
-  /// Empties the local store of all synced records, after a sync that is running. Throws `SyncError`
-  /// `.pendingChanges`, with nothing changed, while anything is pending, unless `discardingPending`.
+  /// Empties the local store of all synced records and of the log of past syncs, after a sync that is running. Throws
+  /// `SyncError` `.pendingChanges`, with nothing changed, while anything is pending, unless `discardingPending`.
   public func reset(discardingPending: Bool = false) async throws {
     try await engine.gate.withGate {
       let count = try pendingCounts().total

@@ -145,10 +145,7 @@ public final class SyncedStore: Sendable {
       return report
     }
     if let obstacle = governor.obstacle, !forced || obstacle == .signedOut {
-      var report = SyncReport()
-      report.skipped = obstacle
-      engine.update { $0.lastProblem = obstacle }
-      return report
+      return await engine.skip(obstacle)
     }
     let pulls = container.map { [PullScope(container: $0, includesChildren: true)] }
     return await engine.sync(

@@ -9,6 +9,7 @@
 /// - `bothy_coverage`: which queries the server has answered in full, and when. - `bothy_stale`: rows that a save
 ///   whose answer was not kept left behind, with the version they have.
 /// - `bothy_sharing`: whom records are shared with, as far as the server told.
+/// - `bothy_sync_log`: how past syncs ended, see `SyncLog`.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
   static let all = [
@@ -59,6 +60,6 @@ enum OutboxTables {
       type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-    BlobTable.sql,
+    BlobTable.sql, SyncLog.sql,
   ]
 }

@@ -33,6 +33,14 @@ package enum WaitingReason: Sendable, Hashable {
     }
   }
 
+  /// Whether a sync that ends well is all that it waits for.
+  package var isForSync: Bool {
+    switch self {
+    case .nextSync, .answer, .blobs: true
+    case .draft, .decision, .retry, .together, .reference: false
+    }
+  }
+
   /// The record that is waited for.
   package var record: RecordID? {
     switch self {

@@ -7,7 +7,12 @@ struct OutboxCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox",
     abstract: "Prints the changes that the server does not have yet.",
-    discussion: "Example:  bothy outbox notes.bothy --limit 20")
+    discussion: """
+      When something waits for nothing but a sync and the last ones did not end
+      well, the first line says so, and why.
+
+      Example:  bothy outbox notes.bothy --limit 20
+      """)
 
   @OptionGroup var database: DatabaseOptions
   @Option(help: ArgumentHelp("At most so many entries.", valueName: "n")) var limit: Int?
@@ -15,7 +20,9 @@ struct OutboxCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      try output.print(try session.store.outbox(limit: limit), of: session, empty: "Nothing is pending.")
+      let entries = try session.store.outbox(limit: limit)
+      try output.print(
+        entries, of: session, empty: "Nothing is pending.", standing: session.store.syncStanding())
     }
   }
 }
@@ -38,7 +45,12 @@ struct InboxCommand: AsyncParsableCommand {
 }
 
 extension OutputOptions {
-  fileprivate func print(_ entries: [OutboxEntry], of session: Session, empty: String) throws {
+  /// - Parameter standing: how syncing goes, where what is printed may wait for that.
+  fileprivate func print(
+    _ entries: [OutboxEntry], of session: Session, empty: String, standing: SyncStanding? = nil
+  ) throws {
+    let reasons = try standing?.failing == nil ? [] : session.store.waitingReasons(for: entries)
+    let failing = reasons.contains(where: \.isForSync) ? standing?.failing : nil
     try print {
       var table = TextTable(["kind", "type", "id", "state", "tries", "reason"])
       for entry in entries {
@@ -47,8 +59,9 @@ extension OutputOptions {
           entry.reason.map { "\($0.code): \($0.message)" } ?? "",
         ])
       }
-      return table.text(empty: empty)
+      return (failing.map { "No sync has ended well \($0.text)\n\n" } ?? "") + table.text(empty: empty)
     } json: { writer in
+      standing?.writeFailing(to: &writer)
       try writer.list("entries", entries) { try $1.writeMembers(to: &$0, in: session.store) }
     }
   }

@@ -2,13 +2,19 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy status`: what waits, where each container stands, whether the server answers.
+/// `bothy status`: what waits, how syncing goes, where each container stands, whether the server answers.
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract:
-      "Prints how much is pending, how far each container was pulled, and whether the server answers.",
-    discussion: "Example:  bothy status notes.bothy --json")
+      "Prints how much is pending, how the last syncs ended, how far each container was pulled, and whether the server answers.",
+    discussion: """
+      Tells of the syncs of every process that has the file open, the app's among
+      them: when one last ended well, and if later ones did not, why, since when,
+      and what can be done.
+
+      Example:  bothy status notes.bothy --json
+      """)
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var output: OutputOptions
@@ -18,14 +24,16 @@ struct StatusCommand: AsyncParsableCommand {
       let counts = try session.store.pendingCounts()
       let blobs = try session.store.blobs.backlog()
       let containers = try session.store.containers()
+      let standing = try session.store.syncStanding()
       let reachable = await session.connection.isReachable()
       try output.print {
-        text(counts, blobs, containers, session.address, reachable)
+        text(counts, blobs, standing, containers, session.address, reachable)
       } json: { writer in
         writer.object("pending") { counts.writeMembers(to: &$0) }
         writer.member("inbox", counts.inbox)
         writer.member("drafts", counts.held)
         writer.object("blobs") { blobs.writeMembers(to: &$0) }
+        standing.writeMembers(to: &writer)
         writer.list("containers", containers) { $1.writeMembers(to: &$0) }
         writer.member("reachable", reachable)
       }
@@ -33,8 +41,8 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func text(
-    _ counts: PendingCounts, _ blobs: BlobBacklog, _ containers: [ContainerStatus],
-    _ address: RemoteAddress?, _ reachable: Bool?
+    _ counts: PendingCounts, _ blobs: BlobBacklog, _ standing: SyncStanding,
+    _ containers: [ContainerStatus], _ address: RemoteAddress?, _ reachable: Bool?
   ) -> String {
     var lines = [
       "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
@@ -43,6 +51,9 @@ struct StatusCommand: AsyncParsableCommand {
     if blobs.count > 0 {
       lines.append("Blobs:   \(blobs.count) to upload, \(blobs.sent) of \(blobs.bytes) bytes are there")
     }
+    lines.append(
+      "Synced:  " + (standing.lastEndedWell.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never"))
+    if let failing = standing.failing { lines.append("Failing: \(failing.text)") }
     for container in containers {
       let name = container.scope.container.isEmpty ? "everything" : container.scope.container
       let when = container.pulledAt.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never completely"

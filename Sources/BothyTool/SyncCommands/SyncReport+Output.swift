@@ -15,6 +15,16 @@ extension SyncReport {
   }
 }
 
+extension SyncStanding.Failing {
+  /// Since when, how often, why, and what to do.
+  var text: String {
+    let begin = Timestamp(milliseconds: since).rfc3339
+    let often =
+      count == 1 ? "1 try" : "\(count) tries, the last at \(Timestamp(milliseconds: last).rfc3339)"
+    return "since \(begin) (\(often)): \(reason.name). \(reason.sentence) \(reason.remedy)"
+  }
+}
+
 extension SkipReason {
   /// What happened and what to do.
   var message: String {

@@ -1,0 +1,138 @@
+import BothyStore
+
+/// The table of past syncs, newest last: a few hundred rows, inside the transactions of others.
+enum SyncLog {
+  static let sql = """
+    CREATE TABLE IF NOT EXISTS bothy_sync_log (
+      number INTEGER PRIMARY KEY, began INTEGER NOT NULL, ended INTEGER NOT NULL, process INTEGER NOT NULL,
+      pushed INTEGER NOT NULL, pulled INTEGER NOT NULL, uploaded INTEGER NOT NULL, refused INTEGER NOT NULL,
+      requests INTEGER NOT NULL, problem TEXT, code TEXT, message TEXT, times INTEGER NOT NULL) STRICT
+    """
+  /// So many of those that ended well are kept, and as many of the others: neither kind drives out the other.
+  static let limit = 150
+
+  /// The last `limit`, newest first.
+  static func runs(limit: Int, in transaction: ReadTransaction) throws -> [SyncRun] {
+    let select = try PreparedStatement(
+      """
+      SELECT number, began, ended, process, pushed, pulled, uploaded, refused, requests, problem, code, message, times
+      FROM bothy_sync_log ORDER BY number DESC LIMIT ?
+      """, in: transaction.database)
+    select.bind(Int64(max(0, limit)), at: 1)
+    defer { select.reset() }
+    var runs: [SyncRun] = []
+    while try select.step() { runs.append(run(select)) }
+    return runs
+  }
+
+  static func last(in transaction: ReadTransaction) throws -> SyncRun? {
+    try runs(limit: 1, in: transaction).first
+  }
+
+  private static func run(_ row: PreparedStatement) -> SyncRun {
+    SyncRun(
+      id: row.int(at: 0), began: row.int(at: 1), ended: row.int(at: 2),
+      process: Int32(truncatingIfNeeded: row.int(at: 3)), pushed: Int(row.int(at: 4)),
+      pulled: Int(row.int(at: 5)), uploadedBlobs: Int(row.int(at: 6)), refused: Int(row.int(at: 7)),
+      requests: Int(row.int(at: 8)),
+      problem: row.text(at: 9).map {
+        SkipReason(word: $0, code: row.text(at: 10), message: row.text(at: 11) ?? "")
+      },
+      count: Int(row.int(at: 12)))
+  }
+
+  /// Adds a row, and removes the oldest of its kind past the limit.
+  static func append(_ run: SyncRun, in transaction: WriteTransaction) throws {
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_sync_log (began, ended, process, pushed, pulled, uploaded, refused, requests, problem,
+        code, message, times) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, in: transaction.database)
+    let numbers = [
+      run.began, run.ended, Int64(run.process), Int64(run.pushed), Int64(run.pulled),
+      Int64(run.uploadedBlobs), Int64(run.refused), Int64(run.requests),
+    ]
+    for (index, number) in numbers.enumerated() { insert.bind(number, at: Int32(index + 1)) }
+    insert.bind(run.problem?.logWord, at: 9)
+    insert.bind(run.problem?.logCode, at: 10)
+    insert.bind(run.problem?.logMessage, at: 11)
+    insert.bind(Int64(run.count), at: 12)
+    try insert.run()
+    let trim = try PreparedStatement(
+      """
+      DELETE FROM bothy_sync_log WHERE number IN (
+        SELECT number FROM bothy_sync_log WHERE (problem IS NULL) = ?1 ORDER BY number DESC LIMIT -1 OFFSET ?2)
+      """, in: transaction.database)
+    trim.bind(run.problem == nil ? 1 : 0, at: 1)
+    trim.bind(Int64(limit), at: 2)
+    try trim.run()
+  }
+
+  /// Lets a row stand for more syncs, up to one that ended as `run` did.
+  static func count(_ more: Int, upTo run: SyncRun, number: Int64, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_sync_log SET times = times + ?2, ended = ?3, process = ?4, requests = ?5, message = ?6
+      WHERE number = ?1
+      """, in: transaction.database)
+    update.bind(number, at: 1)
+    update.bind(Int64(more), at: 2)
+    update.bind(run.ended, at: 3)
+    update.bind(Int64(run.process), at: 4)
+    update.bind(Int64(run.requests), at: 5)
+    update.bind(run.problem?.logMessage, at: 6)
+    try update.run()
+  }
+
+  static func clear(in transaction: WriteTransaction) throws {
+    try PreparedStatement("DELETE FROM bothy_sync_log", in: transaction.database).run()
+  }
+}
+
+/// A reason as the log keeps it: a word, the server's code, a text.
+extension SkipReason {
+  init(word: String, code: String?, message: String) {
+    self =
+      switch word {
+      case "unreachable": .unreachable(message)
+      case "authenticationRequired": .authenticationRequired(message)
+      case "throttled": .throttled(message)
+      case "serverError": .serverError(message)
+      case "alreadyRunning": .alreadyRunning
+      case "paused": .paused
+      case "expensiveNetwork": .expensiveNetwork
+      case "constrainedNetwork": .constrainedNetwork
+      case "lowPower": .lowPower
+      case "updateRequired": .updateRequired(message)
+      case "signedOut": .signedOut
+      case "cancelled": .cancelled
+      default: .refused(code: code ?? word, message)
+      }
+  }
+
+  fileprivate var logWord: String { if case .refused = self { "refused" } else { name } }
+
+  fileprivate var logCode: String? { if case .refused(let code, _) = self { code } else { nil } }
+
+  fileprivate var logMessage: String? { detail.map(Self.withoutSecrets) }
+
+  /// The text that came with it.
+  private var detail: String? {
+    switch self {
+    case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
+      .serverError(let text), .refused(_, let text), .updateRequired(let text):
+      text
+    case .alreadyRunning, .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut, .cancelled:
+      nil
+    }
+  }
+
+  /// One line of at most 300 characters, with no user, password or query of an address and no token in it.
+  static func withoutSecrets(_ text: String) -> String {
+    let line = text.replacing(/\s+/, with: " ")
+      .replacing(/:\/\/[^\/\s@]*@/, with: "://")
+      .replacing(/(https?:\/\/[^\s?]*)\?[^\s]*/) { $0.1 }
+      .replacing(/(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+\/=\-]+/) { "\($0.1) …" }
+    return line.count <= 300 ? line : line.prefix(299) + "…"
+  }
+}

@@ -1,0 +1,73 @@
+/// How syncing has gone of late, made of the log: when a sync last ended well, and since when none does. Pure.
+package struct SyncStanding: Sendable, Hashable {
+  /// When a sync last ended well, in milliseconds since 1970; nil when none is known that did.
+  package var lastEndedWell: Int64?
+  /// What syncs have ended in since; nil when the last one ended well, or none is known.
+  package var failing: Failing?
+
+  package struct Failing: Sendable, Hashable {
+    /// Why the last of them did not run to its end.
+    package var reason: SkipReason
+    /// When the first of them began, in milliseconds since 1970.
+    package var since: Int64
+    /// When the last of them ended.
+    package var last: Int64
+    /// How many there were, for whatever reasons.
+    package var count: Int
+  }
+
+  /// - Parameters:
+  ///   - runs: the log, newest first.
+  ///   - pulledAt: when a pull was last completed: a sync that found nothing to do leaves no other trace.
+  ///
+  /// A sync that was cancelled counts neither way.
+  package init(_ runs: [SyncRun], pulledAt: Int64?) {
+    let told = runs.filter { $0.problem != .cancelled }
+    let failed = told.prefix { $0.problem != nil }
+    let well = told.dropFirst(failed.count).first?.ended
+    guard let newest = failed.first, let reason = newest.problem, let oldest = failed.last else {
+      lastEndedWell = [well, pulledAt].compactMap(\.self).max()
+      return
+    }
+    // A pull that was completed since belongs to a sync that failed on something else.
+    let pulledBefore = pulledAt.flatMap { $0 <= oldest.began ? $0 : nil }
+    lastEndedWell = [well, pulledBefore].compactMap(\.self).max()
+    failing = Failing(
+      reason: reason, since: oldest.began, last: newest.ended, count: failed.reduce(0) { $0 + $1.count })
+  }
+}
+
+extension SkipReason {
+  /// What happened, as a sentence.
+  package var sentence: String {
+    switch self {
+    case .paused: "Syncing is paused."
+    case .expensiveNetwork: "The network may cost money, and the app's sync policy does not allow such."
+    case .constrainedNetwork: "The network is to be spared, as the app's sync policy wishes."
+    case .lowPower: "The device saves power, as the app's sync policy respects."
+    case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
+      .serverError(let text), .refused(_, let text), .updateRequired(let text):
+      text.isEmpty ? "The sync ended with \(name)." : text
+    case .alreadyRunning, .signedOut, .cancelled: SyncError(self).message
+    }
+  }
+
+  /// What can be done about it from outside of the app.
+  package var remedy: String {
+    switch self {
+    case .unreachable:
+      "See that the server runs and that this device can reach it; it is tried again by itself."
+    case .authenticationRequired: "Sign in again in the app, or give it a token that the server takes."
+    case .throttled: "It is tried again by itself when the server has room."
+    case .serverError: "Look at the server's log; it is tried again by itself."
+    case .refused(code: "local", _): "Run `bothy doctor` on the file, and see that the disk has room."
+    case .refused: "Compare the server, the space and the account that the app syncs with."
+    case .paused: "Resume syncing in the app, or force a sync."
+    case .expensiveNetwork, .constrainedNetwork: "Take the device to another network, or force a sync."
+    case .lowPower: "Charge the device, or force a sync."
+    case .updateRequired: "Install a newer version of the app."
+    case .signedOut: "Sign in again in the app."
+    case .alreadyRunning, .cancelled: "Sync again."
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import BothySync
+import Testing
+
+@Suite("What the log keeps of a sync")
+struct SyncLogRuleTests {
+  private static let start: Int64 = 1_000_000
+
+  /// A sync that ended `after` milliseconds, having taken `length`.
+  private func run(
+    _ problem: SkipReason? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, refused: Int = 0,
+    requests: Int = 0
+  ) -> SyncRun {
+    let end = Self.start + after
+    return SyncRun(
+      began: end - length, ended: end, pushed: pushed, refused: refused, requests: requests, problem: problem)
+  }
+
+  private let failed = SkipReason.unreachable("No route to the host.")
+
+  @Test("The first sync of a file is kept, however it ended")
+  func first() {
+    for problem in [nil, failed] { #expect(SyncLogRule.verdict(on: run(problem), after: nil) == .row) }
+  }
+
+  @Test("What moved something is kept each time, well ended or not")
+  func moved() {
+    for problem in [nil, failed] {
+      for last in [nil, failed] {
+        let verdict = SyncLogRule.verdict(on: run(problem, after: 10, pushed: 1), after: run(last, pushed: 1))
+        #expect(verdict == .row)
+      }
+    }
+  }
+
+  @Test("Nothing is kept of a sync that had nothing to do after one that ended well")
+  func idle() {
+    for last in [run(), run(pushed: 3), run(refused: 2)] {
+      for after in [10, 30_000, 86_400_000] {
+        #expect(SyncLogRule.verdict(on: run(after: Int64(after), requests: 1), after: last) == .nothing)
+      }
+    }
+  }
+
+  @Test("The first failure and the first good end after failures are kept at once")
+  func turned() {
+    #expect(SyncLogRule.verdict(on: run(failed, after: 10), after: run()) == .row)
+    #expect(SyncLogRule.verdict(on: run(after: 10), after: run(failed)) == .row)
+    #expect(SyncLogRule.verdict(on: run(.throttled("Later."), after: 10), after: run(failed)) == .row)
+    #expect(SyncLogRule.verdict(on: run(after: 10, refused: 1), after: run()) == .row)
+  }
+
+  @Test("Equal failures are counted, in the file once a minute at most")
+  func repeated() {
+    let last = run(failed)
+    let other = SkipReason.unreachable("The name was not found.")
+    for problem in [failed, other] {
+      for after in [0, 1, 59_999] {
+        #expect(SyncLogRule.verdict(on: run(problem, after: Int64(after)), after: last) == .countLater)
+      }
+      #expect(SyncLogRule.verdict(on: run(problem, after: 60_000), after: last) == .count)
+    }
+    #expect(SyncLogRule.verdict(on: run(after: 60_000, refused: 2), after: run(refused: 2)) == .count)
+  }
+
+  @Test(
+    "A failure that follows one with work done is a row of its own, so no row says that the work was done twice"
+  )
+  func repeatedAfterWork() {
+    #expect(SyncLogRule.verdict(on: run(failed, after: 10), after: run(failed, pushed: 2)) == .row)
+  }
+
+  @Test("A clock that was set back holds up no count")
+  func clockSetBack() {
+    #expect(SyncLogRule.verdict(on: run(failed, after: -3_600_000), after: run(failed)) == .count)
+  }
+
+  @Test("What refuses a request as a whole is told apart by its code")
+  func codes() {
+    let last = run(.refused(code: "wrongAccount", "no"))
+    #expect(SyncLogRule.verdict(on: run(.refused(code: "wrongSpace", "no"), after: 1), after: last) == .row)
+    #expect(
+      SyncLogRule.verdict(on: run(.refused(code: "wrongAccount", "No."), after: 1), after: last)
+        == .countLater)
+  }
+
+  @Test("Syncs that were left out and those that signing out stopped are not kept")
+  func leftOut() {
+    for problem in [SkipReason.alreadyRunning, .signedOut] {
+      #expect(SyncLogRule.verdict(on: run(problem), after: nil) == .nothing)
+    }
+  }
+
+  @Test("A cancelled sync is kept if it had come anywhere or had taken long")
+  func cancelled() {
+    #expect(SyncLogRule.verdict(on: run(.cancelled), after: nil) == .nothing)
+    #expect(SyncLogRule.verdict(on: run(.cancelled, requests: 1), after: nil) == .row)
+    #expect(SyncLogRule.verdict(on: run(.cancelled, length: 10_000), after: nil) == .row)
+  }
+}
+
+@Suite("How syncing stands by its log")
+struct SyncStandingTests {
+  private func run(_ problem: SkipReason?, _ began: Int64, _ ended: Int64, count: Int = 1) -> SyncRun {
+    SyncRun(began: began, ended: ended, problem: problem, count: count)
+  }
+
+  private let away = SkipReason.unreachable("No route.")
+
+  @Test("Nothing is known of a file that was never synced")
+  func never() {
+    let standing = SyncStanding([], pulledAt: nil)
+    #expect(standing.lastEndedWell == nil && standing.failing == nil)
+  }
+
+  @Test("A sync that found nothing to do leaves the time of its pull, and that counts")
+  func quiet() {
+    let standing = SyncStanding([run(nil, 10, 20)], pulledAt: 90)
+    #expect(standing.lastEndedWell == 90 && standing.failing == nil)
+  }
+
+  @Test("Failures are told with the newest reason, since the first of them, and how many there were")
+  func failing() {
+    let runs = [
+      run(.throttled("Later."), 300, 310), run(away, 100, 220, count: 7), run(nil, 10, 20), run(away, 1, 2),
+    ]
+    let standing = SyncStanding(runs, pulledAt: 60)
+    #expect(standing.lastEndedWell == 60)
+    #expect(standing.failing?.reason == .throttled("Later."))
+    #expect(standing.failing?.since == 100 && standing.failing?.last == 310 && standing.failing?.count == 8)
+  }
+
+  @Test("A pull that ended well does not hide that the sync failed on something else")
+  func pulledMeanwhile() {
+    let standing = SyncStanding([run(away, 100, 220, count: 7), run(nil, 10, 20)], pulledAt: 210)
+    #expect(standing.lastEndedWell == 20 && standing.failing?.since == 100)
+  }
+
+  @Test("A sync that was cancelled counts neither way")
+  func cancelled() {
+    let well = SyncStanding([run(.cancelled, 50, 60), run(nil, 10, 20)], pulledAt: nil)
+    #expect(well.lastEndedWell == 20 && well.failing == nil)
+    let failing = SyncStanding([run(.cancelled, 50, 60), run(away, 10, 20)], pulledAt: nil)
+    #expect(failing.lastEndedWell == nil && failing.failing?.count == 1)
+  }
+}

@@ -1,0 +1,281 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("The log of syncs")
+struct SyncLogTests {
+  /// How many write transactions `body` makes.
+  private func transactions(of device: SimulatedDevice, _ body: () async throws -> Void) async rethrows -> Int
+  {
+    let before = device.failPoints.passed.count { $0.step == .begin }
+    try await body()
+    return device.failPoints.passed.count { $0.step == .begin } - before
+  }
+
+  private func log(_ device: SimulatedDevice) throws -> [SyncRun] {
+    try device.store.recentSyncs(limit: .max)
+  }
+
+  @Test("A sync that moved something is noted with what it did and when, by which process")
+  func noted() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes)
+    let first = try #require(try log(pair.a).first)
+    #expect(first.pulled == 1 && first.problem == nil && first.began == pair.world.time.now)
+    pair.world.time.advance(by: 5000)
+    let time = pair.world.time
+    pair.a.remote.setDuringExchange { time.advance(by: 20) }
+    try pair.a.insert("T2", "mine")
+    try pair.a.insert("T3", "mine", note: "refused")
+    let report = await pair.a.store.sync()
+    let run = try #require(try log(pair.a).first)
+    #expect(run.pushed == 1 && run.pulled == report.pulled && run.refused == 1 && run.problem == nil)
+    #expect(run.requests == report.requests && run.count == 1 && run.id > first.id)
+    #expect(run.began == first.began + 5000 && run.ended == run.began + Int64(20 * report.requests))
+    #expect(run.process == ProcessInfo.processInfo.processIdentifier)
+  }
+
+  @Test("A sync with nothing to do writes nothing for the log, however often it comes")
+  func idle() async throws {
+    let pair = try await Pair.sharing()
+    let before = try log(pair.a)
+    pair.a.remote.isOffline = true
+    await pair.a.store.sync()
+    pair.a.remote.isOffline = false
+    let recovering = await transactions(of: pair.a) { await pair.a.store.sync() }
+    #expect(try log(pair.a).count == before.count + 2)
+    let known = try log(pair.a)
+    for _ in 0..<5 {
+      pair.world.time.advance(by: 30_000)
+      let idle = await transactions(of: pair.a) { await pair.a.store.sync() }
+      #expect(idle == recovering - 1)
+    }
+    #expect(try log(pair.a) == known)
+  }
+
+  @Test("Failures that are alike share a row, whose count is written once a minute at most")
+  func repeated() async throws {
+    let pair = try await Pair.sharing()
+    let start = pair.world.time.now
+    let known = try log(pair.a).count
+    pair.a.remote.isOffline = true
+    var counts: [Int] = []
+    var writes: [Int] = []
+    for _ in 0..<6 {
+      writes.append(await transactions(of: pair.a) { await pair.a.store.sync() })
+      counts.append(try #require(try log(pair.a).first).count)
+      pair.world.time.advance(by: 30_000)
+    }
+    #expect(counts == [1, 1, 3, 3, 5, 5])
+    let least = try #require(writes.min())
+    #expect(writes.map { $0 - least } == [1, 0, 1, 0, 1, 0])
+    let row = try #require(try log(pair.a).first)
+    #expect(row.problem?.name == "unreachable" && row.began == start && row.ended == start + 120_000)
+    // What was not counted yet goes into the file with the next word.
+    pair.a.remote.isOffline = false
+    await pair.a.store.sync()
+    let after = try log(pair.a)
+    #expect(after.count == known + 2 && after[0].problem == nil)
+    #expect(after[1].count == 6 && after[1].ended == start + 150_000)
+  }
+
+  @Test("Each other reason has a row, with its text in one line and nothing in it that opens a door")
+  func reasons() async throws {
+    let world = try SimulatedWorld()
+    let folder = try TemporaryFolder()
+    let remote = ScriptedRemote([
+      .fail(
+        RemoteError(
+          .unauthenticated,
+          "https://ada:secret@hut.test/v1?token=t0ken\nrefused Bearer abc.DEF-1 of ada@hut.test."
+        )),
+      .fail(RemoteError(.serverError, String(repeating: "long ", count: 200))),
+      .fail(RemoteError(.forbidden, "This is Ben's space.", code: "wrongAccount")),
+      .fail(RemoteError(.rejected, "Too old.", code: "updateRequired")),
+    ])
+    let store = try SyncedStore(
+      at: folder.path + "/log.sqlite", schema: .notes, remote: remote, configuration: .quiet,
+      clock: SyncClock(now: world.time.reader()))
+    for _ in 0..<4 { await store.sync() }
+    let problems = try store.recentSyncs().compactMap(\.problem)
+    #expect(
+      problems.map(\.name) == ["updateRequired", "wrongAccount", "serverError", "authenticationRequired"])
+    #expect(problems[0] == .updateRequired("Too old."))
+    #expect(problems[1] == .refused(code: "wrongAccount", "This is Ben's space."))
+    guard case .serverError(let long) = problems[2], case .authenticationRequired(let text) = problems[3]
+    else { throw TimedOut() }
+    #expect(long.count == 300 && long.hasSuffix("…"))
+    #expect(text == "https://hut.test/v1 refused Bearer … of ada@hut.test.")
+    try store.store.close()
+  }
+
+  @Test("What may not run is noted with why, and counted like a failure")
+  func obstacles() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.store.pause()
+    for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == .paused) }
+    try pair.a.store.resume()
+    await pair.a.store.sync()
+    #expect(try log(pair.a).prefix(2).map(\.problem) == [nil, .paused])
+    #expect(try log(pair.a)[1].requests == 0 && log(pair.a)[1].count == 2)
+  }
+
+  @Test("Those who join a sync share its row")
+  func joined() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.retitle("mine")
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let store = pair.a.store
+    let known = try log(pair.a).count
+    let first = Task { await store.sync() }
+    await latch.reached()
+    let second = Task { await store.sync() }
+    try await until { store.joinedCount == 1 }
+    latch.open()
+    #expect(await first.value == second.value)
+    #expect(try log(pair.a).count == known + 1)
+  }
+
+  @Test("A sync that was cancelled under way is noted, one that was cancelled before it began is not")
+  func cancelled() async throws {
+    let pair = try await Pair.sharing()
+    let store = pair.a.store
+    let known = try log(pair.a)
+    let never = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await store.sync()
+    }
+    #expect(await never.value.skipped == .cancelled)
+    #expect(try log(pair.a) == known)
+    try pair.a.retitle("mine")
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let under = Task { await store.sync() }
+    await latch.reached()
+    under.cancel()
+    pair.world.time.advance(by: 15_000)
+    latch.open()
+    #expect(await under.value.skipped == .cancelled)
+    #expect(try log(pair.a).first?.problem == .cancelled)
+  }
+
+  @Test("The log is bounded, and many good ends do not drive out the failures before them")
+  func bounded() async throws {
+    let pair = try await Pair.sharing()
+    pair.a.remote.isOffline = true
+    await pair.a.store.sync()
+    pair.a.remote.isOffline = false
+    for number in 0..<170 {
+      try pair.a.retitle("title \(number)")
+      await pair.a.store.sync()
+    }
+    let whole = try log(pair.a)
+    #expect(whole.count == 151 && whole.last?.problem?.name == "unreachable")
+    #expect(whole.map(\.id) == whole.map(\.id).sorted(by: >))
+    #expect(try pair.a.store.recentSyncs().count == 50)
+    // Failures are bounded as well: reasons that take turns have a row each.
+    let calls = Calls()
+    pair.a.remote.setScript { .status(calls.add() % 2 == 0 ? 401 : 500, retryAfter: nil) }
+    for _ in 0..<170 { await pair.a.store.sync() }
+    #expect(try log(pair.a).count == 300)
+    #expect(try pair.a.store.syncStanding().lastEndedWell != nil)
+  }
+
+  @Test("The log is there after a relaunch, and for another process that opens the file")
+  func durable() async throws {
+    let pair = try await Pair.sharing()
+    pair.a.remote.isOffline = true
+    await pair.a.store.sync()
+    let known = try log(pair.a)
+    try pair.a.restart()
+    #expect(try log(pair.a) == known)
+    let beside = try SyncedStore(existing: pair.a.path, remote: ScriptedRemote(), configuration: .quiet)
+    #expect(try beside.recentSyncs(limit: .max) == known)
+    // Its own failure is alike, and counts in the same row.
+    await beside.sync()
+    let since = try beside.recentSyncs(limit: .max)
+    #expect(since.count == known.count && since.first?.count == 2)
+    try beside.store.close()
+  }
+
+  @Test("A log that can't be written fails no sync, and says so in the logger")
+  func failing() async throws {
+    let recorded = RecordedLog()
+    let pair = try await Pair.sharing { $0.logger = recorded.logger }
+    try pair.a.retitle("first")
+    let steps = pair.a.failPoints.passed.count
+    await pair.a.store.sync()
+    // The log is the last transaction of three steps.
+    let length = pair.a.failPoints.passed.count - steps
+    let known = try log(pair.a)
+    try pair.a.retitle("second")
+    pair.a.failPoints.fail(at: length - 2)
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(try log(pair.a) == known)
+    #expect(recorded.lines.contains { $0.contains("How a sync ended was not noted.") })
+    #expect(try await pair.isEven())
+  }
+
+  @Test(
+    "Wherever the process ends while the log is written, its row is whole or not there, and nothing else is lost"
+  )
+  func crashes() async throws {
+    for step in 0..<3 {
+      let pair = try await Pair.sharing()
+      try pair.a.retitle("first")
+      let steps = pair.a.failPoints.passed.count
+      await pair.a.store.sync()
+      let length = pair.a.failPoints.passed.count - steps
+      let known = try log(pair.a)
+      try pair.a.retitle("second")
+      pair.a.failPoints.crash(at: length - 2 + step)
+      await pair.a.store.sync()
+      #expect(pair.a.failPoints.hasCrashed)
+      try pair.a.restart()
+      #expect(try log(pair.a).count == known.count + (step == 2 ? 1 : 0))
+      #expect(try !pair.a.isPending())
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("The log wakes no observer of records")
+  func observers() async throws {
+    let pair = try await Pair.sharing()
+    var commits = pair.a.store.store.commits.makeAsyncIterator()
+    pair.a.remote.isOffline = true
+    await pair.a.store.sync()
+    try pair.a.insert("T2", "later")
+    #expect(await commits.next()?.records.keys.sorted() == ["Note"])
+  }
+
+  @Test("It goes with all pending work and with a reset, and stays when only what was sent is removed")
+  func purged() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.store.purge()
+    #expect(try !log(pair.a).isEmpty)
+    try await pair.a.store.reset()
+    #expect(try log(pair.a).isEmpty)
+    await pair.a.store.sync()
+    #expect(try log(pair.a).count == 1)
+  }
+
+  @Test("How syncing stands is known beside the app, from the file alone")
+  func standing() async throws {
+    let pair = try await Pair.sharing()
+    #expect(try pair.a.store.syncStanding().failing == nil)
+    pair.world.time.advance(by: 30_000)
+    await pair.a.store.sync()
+    let well = pair.world.time.now
+    #expect(try pair.a.store.syncStanding().lastEndedWell == well)
+    pair.world.time.advance(by: 30_000)
+    pair.a.remote.setScript { .status(401, retryAfter: nil) }
+    await pair.a.store.sync()
+    try pair.a.restart()
+    let standing = try pair.a.store.syncStanding()
+    #expect(standing.lastEndedWell == well && standing.failing?.since == well + 30_000)
+    #expect(standing.failing?.reason.name == "authenticationRequired")
+  }
+}
