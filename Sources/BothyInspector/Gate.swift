@@ -4,8 +4,14 @@ import Logging
 /// What is the same for every page: the doorkeeper first, then the answer, errors as JSON, and the fields that keep the
 /// page to itself.
 struct Gate: Sendable {
-  let doorkeeper = Doorkeeper()
+  let doorkeeper: Doorkeeper
   let logger: Logger
+
+  /// - Parameter command: what people run for the page, as refusals tell.
+  init(opening command: String, logger: Logger) {
+    doorkeeper = Doorkeeper(opening: command)
+    self.logger = logger
+  }
 
   func answer(_ call: InspectorCall, by route: (InspectorCall) async throws -> Answer) async -> Answer {
     var answer: Answer
@@ -15,7 +21,9 @@ struct Gate: Sendable {
     case .enter:
       do { answer = try await route(call) } catch {
         let problem = Problem(error)
-        if problem.status.code >= 500 { logger.warning("A page failed.", metadata: ["error": "\(error)"]) }
+        if problem.status == .internalServerError {
+          logger.error("A page failed.", metadata: ["path": "\(call.path)", "error": "\(error)"])
+        }
         answer = .problem(problem)
       }
     }

@@ -9,8 +9,7 @@ package final class Inspector: Service {
 
   /// - Parameter port: 0 lets the system choose one.
   package init(_ subjects: InspectorSubjects, port: Int = 0, logger: Logger) {
-    let front = Front(subjects, logger: logger)
-    page = LocalPage(front, port: port, logger: logger, services: [front.watch])
+    page = LocalPage(Front(subjects, logger: logger), port: port, logger: logger)
   }
 
   /// Listens until the task is cancelled or the service group shuts down. Call it once. Throws when the port is taken.

@@ -14,7 +14,7 @@ struct EventTests {
     var events = device.front.events().makeAsyncIterator()
     #expect(await events.next()?.name == .alive)
     let front = device.front
-    let watch = Task { try await front.watch.run() }
+    let watch = Task { try await front.run() }
     // The server is asked as soon as the watch runs.
     #expect(await Self.next(.server, &events)?.data == #"{"reachable":true}"#)
     try await body(&events)

@@ -21,7 +21,7 @@ struct PlaygroundTests {
         inspector: { "http://127.0.0.1:7001/" })
     }
     let remote = devices[1].remote
-    let front = PlayFront(shown, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+    let front = Front(playing: shown, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
       try await remote.query(RecordQuery("Trip"))
     }
     front.opens(at: 7000)
@@ -34,7 +34,8 @@ struct PlaygroundTests {
     defer { withExtendedLifetime(world) {} }
     #expect(await visitor.get("/").text.contains("two devices"))
     #expect(await visitor.get("/assets/play.js").status == .ok)
-    #expect(await Visitor(visitor.ask).get("/api/play").status == .unauthorized)
+    let stranger = await Visitor(visitor.ask).get("/")
+    #expect(stranger.status == .unauthorized && stranger.text.contains("Run `bothy demo --open` again"))
     #expect(await visitor.post("/api/play/put", "{}") { $0[.origin] = nil }.status == .forbidden)
     #expect(await visitor.get("/api/overview").status == .notFound)
   }

@@ -14,9 +14,11 @@ final class Doorkeeper: Sendable {
     var session: String?
   }
 
-  private let state: Mutex<State>
+  private let state = Mutex(State(token: Secret.make()))
+  /// What to run for another address, as refusals tell.
+  private let command: String
 
-  init(token: String = Secret.make()) { state = Mutex(State(token: token)) }
+  init(opening command: String) { self.command = command }
 
   /// Where the page is; known when it listens.
   func opens(at port: Int) { state.withLock { $0.port = port } }
@@ -38,15 +40,17 @@ final class Doorkeeper: Sendable {
 
   func verdict(on call: InspectorCall) -> Verdict {
     let names = state.withLock { ["127.0.0.1:\($0.port)", "localhost:\($0.port)"] }
-    guard let host = call.host?.lowercased(), names.contains(host) else { return .refuse(.foreignHost) }
+    guard let host = call.host?.lowercased(), names.contains(host) else {
+      return .refuse(.foreignHost(command))
+    }
     if call.path == "/", call.method == .get, let token = call.query["token"] {
       if let session = exchange(token) {
         return .exchange(setCookie: "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
       }
-      if !hasSession(call) { return .refuse(.voidToken) }
+      if !hasSession(call) { return .refuse(.voidToken(command)) }
     }
-    guard hasSession(call) else { return .refuse(.noSession) }
-    if let site = call.headers[Fields.fetchSite], site != "same-origin", site != "none" {
+    guard hasSession(call) else { return .refuse(.noSession(command)) }
+    if let site = call.headers[Fields.fetchSite], site != "same-origin", site != "none", !isOpening(call) {
       return .refuse(.foreignOrigin)
     }
     guard call.method != .get, call.method != .head else { return .enter }
@@ -55,6 +59,12 @@ final class Doorkeeper: Sendable {
       return .refuse(.foreignOrigin)
     }
     return .enter
+  }
+
+  /// Whether it opens the page in a window of its own, as a link does, also one of another page of this machine. Who
+  /// follows a link reads nothing of what it opens, and the page lets itself be framed by nobody.
+  private func isOpening(_ call: InspectorCall) -> Bool {
+    call.method == .get && call.path == "/" && call.headers[Fields.fetchDestination] == "document"
   }
 
   private func exchange(_ token: String) -> String? {

@@ -4,6 +4,7 @@ import HTTPTypes
 enum Fields {
   static let inspector = name("X-Bothy-Inspector")
   static let fetchSite = name("Sec-Fetch-Site")
+  static let fetchDestination = name("Sec-Fetch-Dest")
   static let refresh = name("Refresh")
 
   static let policy =

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// Stores tell of their commits by themselves. Caches, files of places and packs are looked at once a second, the server
 /// is asked every five: what is looked at costs no more than some counters and the times of files.
-package final class Watch: Service {
+final class Watch: Service {
   let board = Broadcast<InspectorEvent>()
   let timeline = Timeline()
   private let subjects: InspectorSubjects
@@ -23,21 +23,17 @@ package final class Watch: Service {
   var isReachable: Bool? { reachable.withLock { $0 } }
 
   /// Looks until the task is cancelled or the service group shuts down; the streams of events end then.
-  package func run() async throws {
+  func run() async throws {
     timeline.add([Timeline.Moment(time: subjects.now, kind: .began, text: "The inspector was opened.")])
     let begin = try Glance(subjects.store)
     glance.withLock { $0 = begin }
-    await withTaskGroup(of: Void.self) { tasks in
+    await board.run { tasks in
       tasks.addTask { await self.followStore() }
       for store in subjects.settings {
         tasks.addTask { for await _ in store.commits { self.board.send(InspectorEvent(.settings)) } }
       }
       tasks.addTask { await self.look(every: .seconds(1)) }
       tasks.addTask { await self.askServer(every: .seconds(5)) }
-      tasks.addTask { await self.beat(every: .seconds(3)) }
-      try? await gracefulShutdown()  // cancellation ends the rest as well
-      board.finish()
-      tasks.cancelAll()
     }
   }
 
@@ -60,17 +56,16 @@ package final class Watch: Service {
     board.send(InspectorEvent(.timeline))
   }
 
-  /// Compares the state of syncing with what it was.
+  /// Compares the state of syncing with what it was. One at a time: two that overlap would tell of a step back.
   private func noteSyncing() {
-    guard let now = try? Glance(subjects.store) else { return }  // closed, or busy: the next commit tells
-    let old = glance.withLock { glance in
-      defer { glance = now }
-      return glance
+    let isNews = glance.withLock { glance in
+      guard let now = try? Glance(subjects.store) else { return false }  // closed, or busy: the next commit tells
+      let moments = now.moments(since: glance, at: subjects.now)
+      glance = now
+      timeline.add(moments)
+      return !moments.isEmpty
     }
-    let moments = now.moments(since: old, at: subjects.now)
-    guard !moments.isEmpty else { return }
-    timeline.add(moments)
-    board.send(InspectorEvent(.timeline))
+    if isNews { board.send(InspectorEvent(.timeline)) }
   }
 
   private func look(every interval: Duration) async {
@@ -130,10 +125,6 @@ package final class Watch: Service {
       ])
       board.send(InspectorEvent(.timeline))
     } while await pause(interval)
-  }
-
-  private func beat(every interval: Duration) async {
-    while await pause(interval) { board.send(InspectorEvent(.alive)) }
   }
 
   /// False when it is time to stop.

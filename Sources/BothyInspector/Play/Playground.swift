@@ -14,8 +14,7 @@ package final class Playground: Service {
     _ devices: [PlayDevice], port: Int = 0, logger: Logger,
     server: @escaping @Sendable () async throws -> [ServerRecord]
   ) {
-    let front = PlayFront(devices, logger: logger, server: server)
-    page = LocalPage(front, port: port, logger: logger, services: [front.watch])
+    page = LocalPage(Front(playing: devices, logger: logger, server: server), port: port, logger: logger)
   }
 
   /// Listens until the task is cancelled or the service group shuts down. Call it once.

@@ -23,7 +23,8 @@ package struct InspectorCall: Sendable {
     self.host = host
     self.body = body
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    path = parts.first.flatMap { String($0).removingPercentEncoding } ?? "/"
+    // What is not well encoded is no page's address.
+    path = parts.first.map { String($0).removingPercentEncoding ?? String($0) } ?? "/"
     var query: [String: String] = [:]
     for item in parts.count > 1 ? parts[1].split(separator: "&") : [] {
       let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -19,22 +19,26 @@ struct Problem: Error, Equatable {
     self.message = message
   }
 
-  static let foreignHost = Problem(
-    .misdirectedRequest, "foreignHost",
-    "The inspector answers on this machine's own address only. Open the address that `bothy inspect` printed."
-  )
-  static let voidToken = Problem(
-    .unauthorized, "voidToken",
-    "This address was used already, or is of an earlier run. Run `bothy inspect` again and open what it prints."
-  )
-  static let noSession = Problem(
-    .unauthorized, "noSession",
-    "This browser was not let in. Run `bothy inspect` again and open the address that it prints.")
+  static func foreignHost(_ command: String) -> Problem {
+    Problem(
+      .misdirectedRequest, "foreignHost",
+      "The page answers on this machine's own address only. Open the address that `\(command)` printed.")
+  }
+  static func voidToken(_ command: String) -> Problem {
+    Problem(
+      .unauthorized, "voidToken",
+      "This address was used already, or is of an earlier run. Run `\(command)` again and open what it prints."
+    )
+  }
+  static func noSession(_ command: String) -> Problem {
+    Problem(
+      .unauthorized, "noSession",
+      "This browser was not let in. Run `\(command)` again and open the address that it prints.")
+  }
   static let foreignOrigin = Problem(
-    .forbidden, "foreignOrigin",
-    "The request does not come from the inspector's own page. Make the change there.")
+    .forbidden, "foreignOrigin", "The request does not come from the page itself. Make the change there.")
   static let notFound = Problem(
-    .notFound, "notFound", "The inspector has no such page. Go back to the overview.")
+    .notFound, "notFound", "There is no such page. Go back to the first one.")
 
   /// What any error of the rooms below amounts to. Their messages say what to do.
   init(_ error: any Error) {

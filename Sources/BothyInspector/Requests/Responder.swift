@@ -2,10 +2,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import ServiceLifecycle
 
 /// Carries requests from the socket to the front, and answers back.
 struct Responder: HTTPResponder {
-  let front: any PageFront
+  let front: Front
 
   func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
     let call = InspectorCall(
@@ -28,15 +29,20 @@ struct Responder: HTTPResponder {
         status: answer.status, headers: headers,
         body: .init { writer in
           try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-          for await event in events { try await writer.write(ByteBuffer(string: event.text)) }
+          // The listener stops before the watch does, and waits for its readers: they end by themselves.
+          for await event in events.cancelOnGracefulShutdown() {
+            try await writer.write(ByteBuffer(string: event.text))
+          }
           try await writer.finish(nil)
         })
     }
   }
 
   private static func body(of request: Request) async throws -> [UInt8] {
-    do { return Array(try await request.body.collect(upTo: 1 << 16).readableBytesView) } catch {
-      throw Problem(.contentTooLarge, "tooLarge", "The request could not be read. Reload the page.")
+    do {
+      return Array(try await request.body.collect(upTo: 1 << 16).readableBytesView)
+    } catch is NIOTooManyBytesError {
+      throw Problem(.contentTooLarge, "tooLarge", "The request is larger than 64 KB. Send less at once.")
     }
   }
 }
