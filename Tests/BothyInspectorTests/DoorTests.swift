@@ -88,12 +88,29 @@ struct DoorTests {
     #expect(await visitor.get("/api/pause").status == .notFound)
   }
 
+  @Test("A link of another page of this machine opens the page, and nothing else of another page does")
+  func links() async throws {
+    let visitor = try await InspectedDevice().visitor()
+    let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+    let destination = try #require(HTTPField.Name("Sec-Fetch-Dest"))
+    #expect(await visitor.get("/", [site: "same-site", destination: "document"]).status == .ok)
+    #expect(await visitor.get("/?token=used", [site: "same-site", destination: "document"]).status == .ok)
+    for other in ["empty", "iframe", "script", "image"] {
+      #expect(await visitor.get("/", [site: "same-site", destination: other]).status == .forbidden)
+    }
+    #expect(
+      await visitor.get("/api/overview", [site: "same-site", destination: "document"]).status == .forbidden)
+    #expect(await visitor.post("/api/pause") { $0[site] = "same-site" }.status == .forbidden)
+    #expect(await visitor.get("/%zz").status == .notFound)
+  }
+
   @Test("Every answer says that nothing may be loaded from elsewhere, framed, kept or guessed at")
   func fields() async throws {
     let visitor = try await InspectedDevice().visitor()
     let policy =
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+      + "require-trusted-types-for 'script'; trusted-types 'none'"
     for target in ["/", "/assets/app.js", "/api/overview", "/api/nothing", "/events"] {
       let headers = await visitor.get(target).headers
       #expect(headers[.contentSecurityPolicy] == policy)

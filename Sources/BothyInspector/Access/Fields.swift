@@ -8,8 +8,9 @@ enum Fields {
   static let refresh = name("Refresh")
 
   static let policy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    + "require-trusted-types-for 'script'; trusted-types 'none'"
 
   private static let all: [(HTTPField.Name, String)] = [
     (.contentSecurityPolicy, policy), (.xContentTypeOptions, "nosniff"), (.cacheControl, "no-store"),
