@@ -78,6 +78,15 @@ struct PendingAnswerTests {
     #expect(try answer.json["state"]?.stringValue == device.store.state(of: oslo).name)
   }
 
+  @Test("A long inbox comes with its first entries and how many there are")
+  func longInbox() async throws {
+    let device = try InspectedDevice()
+    for number in 0..<7 { try await device.put("t\(number)", ["title": "T"]) }
+    await device.store.sync()
+    let json = try await device.visitor().json("/api/inbox?limit=3")
+    #expect(json.all("entries", "id") == ["t0", "t1", "t2"] && json["total"] == 7)
+  }
+
   @Test("A decision about what was edited since, or does not wait any more, changes nothing and says so")
   func late() async throws {
     let device = try InspectedDevice()
@@ -122,6 +131,18 @@ struct PendingAnswerTests {
     #expect(whole["container"] == "" && whole["complete"] == true && whole["followed"] == true)
     #expect(whole["pending"] == 2 && whole["cursor"]?.stringValue?.isEmpty == false)
     #expect((whole["pulledAt"]?.intValue ?? 0) > 0 && json["lease"] == .null)
+  }
+
+  @Test("What waits in a container is counted to the last, where the records are here")
+  func waitingInContainers() async throws {
+    let device = try InspectedDevice()
+    try await device.store.follow([PullScope(container: "north", includesChildren: true)])
+    _ = try await device.store.save(
+      (0..<5500).map { Record("Trip", id: "t\($0)", ["title": "T"], container: "north/\($0 % 2)") },
+      options: RequestOptions(savePolicy: .cacheOnly))
+    try await device.put("south", ["title": "S"])
+    let json = try await device.visitor().json("/api/containers")
+    #expect(json.first("containers", where: "container", is: "north")?["pending"] == 5500)
   }
 
   @Test("The server's history is asked for page by page")

@@ -7,7 +7,7 @@ struct Containers {
     var status: ContainerStatus
     var isFollowed: Bool
     var isSyncing: Bool
-    /// How many of the pending entries that were looked at lie in it.
+    /// How many of the pending entries lie in it.
     var pending: Int
   }
 
@@ -15,12 +15,9 @@ struct Containers {
   let lease: LeaseHolder?
   let needingSync: [String]
 
-  /// So many entries of the outbox are looked at for the counts of each container.
-  static let counted = 5000
-
   init(_ store: SyncedStore) throws {
     let begun = try store.containers()
-    let entries = try store.outbox(limit: Self.counted)
+    let pending = try store.pendingByContainer()
     let followed = store.followedScopes
     let syncing = store.status
     let known = Set(begun.map(\.scope))
@@ -29,7 +26,7 @@ struct Containers {
       Row(
         status: status, isFollowed: followed.contains(status.scope),
         isSyncing: syncing.isSyncing(status.scope.container),
-        pending: entries.count { status.scope.contains($0.container ?? $0.record.type) })
+        pending: pending.reduce(0) { status.scope.contains($1.key) ? $0 + $1.value : $0 })
     }
     lease = try store.leaseHolder()
     needingSync = try store.containersNeedingSync()

@@ -43,9 +43,10 @@ struct InspectorRoutes: Sendable {
     case "/api/record": return try record(call)
     case "/api/outbox": return try outbox(call)
     case "/api/inbox":
-      let entries = try store.inbox()
+      let inbox = try store.inbox(limit: call.count("limit", otherwise: 50, most: 200))
       return try .object { writer in
-        try writer.list("entries", entries) { try PendingWork.write($1, in: store, to: &$0) }
+        try writer.list("entries", inbox.entries) { try PendingWork.write($1, in: store, to: &$0) }
+        writer.member("total", inbox.total)
       }
     case "/api/timeline": return try timeline(call)
     case "/api/history": return try await history(call)

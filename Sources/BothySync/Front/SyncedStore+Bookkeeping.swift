@@ -39,13 +39,22 @@ extension SyncedStore {
   /// The pending work that the server has refused, with its reasons, and what was written together with it and
   /// waits therefore. One scan of the outbox.
   public func inbox() throws -> [OutboxEntry] {
+    try store.read { try Outbox.entries(where: Outbox.isRefused, in: $0) }
+  }
+
+  /// The first of the inbox, by type and id, and how many there are. Two scans of the outbox.
+  package func inbox(limit: Int) throws -> (entries: [OutboxEntry], total: Int) {
     try store.read {
-      try Outbox.entries(
-        where: """
-          reason IS NOT NULL OR together IN (
-            SELECT together FROM bothy_outbox WHERE reason IS NOT NULL AND together IS NOT NULL)
-          """, in: $0)
+      (
+        try Outbox.entries(where: Outbox.isRefused, limit: limit, in: $0),
+        try Outbox.count(where: Outbox.isRefused, in: $0)
+      )
     }
+  }
+
+  /// How much is pending in each container. One scan of the outbox.
+  package func pendingByContainer() throws -> [String: Int] {
+    try store.read { try Outbox.countsByContainer(in: $0) }
   }
 
   /// Where a record stands. One look-up, and another for what it was written together with.

@@ -12,21 +12,31 @@ extension Outbox {
   }
 
   /// The containers in which anything is to be sent, by name: neither drafts nor what waits for a decision. Exact:
-  /// one look at each entry. A record that was moved counts in the container that it is in here.
+  /// one look at each entry.
   static func containersToSend(in transaction: ReadTransaction) throws -> [String] {
-    var found: Set<String> = []
+    try countsByContainer(where: "entry.state = 0", in: transaction).keys.sorted()
+  }
+
+  /// How many entries lie in each container. A record that was moved counts in the container that it is in here, one
+  /// deleted here where the server has it. `condition` is SQL of this module's own.
+  static func countsByContainer(
+    where condition: String = "1", in transaction: ReadTransaction
+  ) throws -> [String: Int] {
+    var counts: [String: Int] = [:]
     for table in transaction.catalog.tables where table.schema.isSynced {
       let select = try PreparedStatement(
         """
-        SELECT DISTINCT CASE kind WHEN 2 THEN coalesce(entry.container, ?1) ELSE coalesce(row._container, ?1) END
+        SELECT CASE kind WHEN 2 THEN coalesce(entry.container, ?1) ELSE coalesce(row._container, ?1) END, count(*)
         FROM bothy_outbox AS entry LEFT JOIN \(table.name) AS row ON row._id = entry.id
-        WHERE entry.type = ?1 AND entry.state = 0
+        WHERE entry.type = ?1 AND \(condition) GROUP BY 1
         """, in: transaction.database)
       select.bind(table.schema.name, at: 1)
       defer { select.reset() }
-      while try select.step() { if let name = select.text(at: 0) { found.insert(name) } }
+      while try select.step() {
+        if let name = select.text(at: 0) { counts[name, default: 0] += Int(select.int(at: 1)) }
+      }
     }
-    return found.sorted()
+    return counts
   }
 
   /// The entries of a scope in the order they are sent in: new records after what they refer to, then changes, then

@@ -9,6 +9,12 @@ extension Outbox {
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
 
+  /// Holds for what the server has refused, and for what was written together with that.
+  static let isRefused = """
+    reason IS NOT NULL OR together IN (
+      SELECT together FROM bothy_outbox WHERE reason IS NOT NULL AND together IS NOT NULL)
+    """
+
   static func entry(_ id: RecordID, in transaction: ReadTransaction) throws -> OutboxEntry? {
     let select = try PreparedStatement(selectByRecord, in: transaction.database)
     select.bind(id.type, at: 1)
@@ -61,6 +67,14 @@ extension Outbox {
   /// Which of these records have pending work.
   static func pending(in transaction: ReadTransaction) throws -> PendingLookup {
     PendingLookup(isEmpty: try isEmpty(in: transaction), transaction: transaction)
+  }
+
+  /// How many entries there are; `condition` is SQL of this module's own.
+  static func count(where condition: String, in transaction: ReadTransaction) throws -> Int {
+    let select = try PreparedStatement(
+      "SELECT count(*) FROM bothy_outbox WHERE \(condition)", in: transaction.database)
+    defer { select.reset() }
+    return try select.step() ? Int(select.int(at: 0)) : 0
   }
 
   /// Counts by kind and state.
