@@ -93,3 +93,9 @@ export function focusOn(selector) {
   }
   real.focus();
 }
+/**
+ * What a button does, unless it can't now: then it says so, and does nothing. It keeps the focus, which a button that is
+ * `disabled` loses, so that the next key goes on from there.
+ */
+export const acts = (isAble, action) => isAble ? { onclick: action } : { "aria-disabled": "true" };
+

@@ -1,7 +1,7 @@
 // What the server refused, and the four decisions about it.
 
-import { h, focusOn } from "./dom.js";
-import { badge, empty, plural, recordLink, shortID, table, value } from "./format.js";
+import { acts, focusOn, h } from "./dom.js";
+import { badge, empty, number, plural, recordLink, shortID, table, value } from "./format.js";
 
 const decisions = [
   { name: "retry", text: "Retry", done: "It is sent again with the next sync.",
@@ -41,82 +41,106 @@ export function comparison(entry) {
 
 const keyOf = (entry) => `${entry.type}/${entry.id}`;
 
-async function decide(context, entry, decision, index) {
+/** An element's id: lists of ids are divided by spaces, which ids of records may have. */
+const idOf = (...parts) => parts.map(encodeURIComponent).join("-");
+
+/** Decides about an entry as it was when it was shown, or asked about: an edit since is told of and left alone. */
+async function decide(context, entry, decision, revision) {
   const { memory } = context;
-  memory.busy = keyOf(entry);
+  const key = keyOf(entry);
+  memory.busy ??= new Set();
+  if (memory.busy.has(key)) return;
+  memory.busy.add(key);
   memory.asking = null;
   context.redraw();
+  const title = document.getElementById(idOf("title", entry.type, entry.id));
+  const index = [...document.querySelectorAll("#main article h2")].indexOf(title);
   try {
-    await context.post("/api/resolve", { type: entry.type, id: entry.id, resolution: decision.name, revision: entry.revision });
+    await context.post("/api/resolve", { type: entry.type, id: entry.id, resolution: decision.name, revision });
     memory.problem = null;
     context.decided(`${decision.text}: ${entry.type} ${shortID(entry.id)}. ${decision.done}`);
-  } catch (failure) { memory.problem = { key: keyOf(entry), text: failure.message }; }
-  memory.busy = null;
+  } catch (failure) { memory.problem = { key, text: failure.message }; }
+  memory.busy.delete(key);
   await context.reload();
+  if (context.signal.aborted) return;
+  if (memory.problem?.key === key && !title?.isConnected) context.decided(memory.problem.text);
   // On to the next one that waits for a decision, or to the top when there is none.
   const headings = document.querySelectorAll("#main article h2");
-  if (headings.length) headings[Math.min(index, headings.length - 1)].focus(); else focusOn("#main h1");
+  if (headings.length) headings[Math.min(Math.max(index, 0), headings.length - 1)].focus(); else focusOn("#main h1");
 }
 
-function ask(context, entry, decision, index) {
-  if (!decision.ask) return decide(context, entry, decision, index);
-  context.memory.asking = { key: keyOf(entry), name: decision.name };
+function ask(context, entry, decision) {
+  if (!decision.ask) return decide(context, entry, decision, entry.revision);
+  context.memory.asking = { key: keyOf(entry), name: decision.name, revision: entry.revision };
   context.redraw();
   document.querySelector("dialog")?.showModal();
 }
 
-function cancel(context) {
-  const { key, name } = context.memory.asking ?? {};
+function close(context, entry, decision) {
   document.querySelector("dialog")?.close();
   context.memory.asking = null;
   context.redraw();
-  document.getElementById(`${name} ${key}`)?.focus();
+  document.getElementById(idOf(decision.name, entry.type, entry.id))?.focus();
 }
 
-function dialog(context, entry, decision, index) {
-  return h("dialog", { key: "dialog", "aria-labelledby": "asked", oncancel: (event) => { event.preventDefault(); cancel(context); } },
+function dialog(context, entry, decision, revision) {
+  return h("dialog", { key: "dialog", "aria-labelledby": "asked",
+    oncancel: (event) => { event.preventDefault(); close(context, entry, decision); } },
     h("h2", { id: "asked" }, `${decision.text} ${entry.type} ${shortID(entry.id)}?`),
     h("p", null, decision.ask),
     entry.group ? h("p", null, "What was written together with it is decided about in the same way.") : null,
     h("div", { class: "buttons" },
       h("button", { type: "button", class: "danger", id: "confirm", onclick: () => {
-        document.querySelector("dialog")?.close();
-        decide(context, entry, decision, index);
+        close(context, entry, decision);
+        decide(context, entry, decision, revision);
       } }, decision.text),
-      h("button", { type: "button", onclick: () => cancel(context) }, "Cancel")));
+      h("button", { type: "button", onclick: () => close(context, entry, decision) }, "Cancel")));
 }
 
-function card(context, entry, index) {
+function card(context, entry) {
   const { memory } = context;
   const key = keyOf(entry);
-  return h("article", { key, class: "card", "aria-labelledby": `title ${key}` },
+  const title = idOf("title", entry.type, entry.id);
+  const isAble = !memory.busy?.has(key);
+  return h("article", { key, class: "card", "aria-labelledby": title },
     h("header", null,
-      h("h2", { id: `title ${key}`, tabindex: "-1" }, badge(entry.kind), " ", entry.type, " ", recordLink(entry.type, entry.id)),
+      h("h2", { id: title, tabindex: "-1" }, badge(entry.kind), " ", entry.type, " ", recordLink(entry.type, entry.id)),
       h("span", { class: "dim" }, entry.attempts ? `refused ${plural(entry.attempts, "time")}` : "waits for one it was written together with")),
     reason(entry), comparison(entry),
-    memory.problem?.key === key ? h("p", { class: "failure", role: "alert" }, memory.problem.text) : null,
+    memory.problem?.key === key ? h("p", { key: "problem", class: "failure", role: "alert" }, memory.problem.text) : null,
     h("div", { class: "decisions", role: "group", "aria-label": `Decide about ${entry.type} ${entry.id}` },
-      decisions.map((decision) => h("div", { key: decision.name },
-        h("button", { type: "button", id: `${decision.name} ${key}`, "data-decision": decision.name, disabled: memory.busy === key,
-          class: decision.name === "retry" ? "primary" : "", "aria-describedby": `note ${decision.name} ${key}`,
-          onclick: () => ask(context, entry, decision, index) }, decision.text),
-        h("span", { class: "note", id: `note ${decision.name} ${key}` }, decision.note)))));
+      decisions.map((decision) => {
+        const id = idOf(decision.name, entry.type, entry.id);
+        return h("div", { key: decision.name },
+          h("button", { type: "button", id, class: decision.name === "retry" ? "primary" : "", "aria-describedby": `${id}-note`,
+            ...acts(isAble, () => ask(context, entry, decision)) }, decision.text),
+          h("span", { class: "note", id: `${id}-note` }, decision.note));
+      })));
 }
 
 export default {
   events: ["store"],
   title: () => "Inbox",
-  load: ({ get, signal }) => get("/api/inbox", {}, signal),
+  async load({ get, signal, memory, decided }) {
+    const found = await get("/api/inbox", {}, signal);
+    if (memory.asking && !found.entries.some((entry) => keyOf(entry) === memory.asking.key)) {
+      decided(`${memory.asking.key} waits for no decision any more: it was edited or decided about elsewhere.`);
+      memory.asking = null;
+    }
+    return found;
+  },
   render(context, data) {
     const { asking } = context.memory;
-    const index = data.entries.findIndex((entry) => keyOf(entry) === asking?.key);
+    const asked = asking && data.entries.find((entry) => keyOf(entry) === asking.key);
     return [
-      h("p", { class: "lead" }, data.entries.length
-        ? `${plural(data.entries.length, "change")} that the server refused. The rest of the work is not held up; each of these waits for you.`
+      h("p", { class: "lead" }, data.total
+        ? `${plural(data.total, "change")} that the server refused. The rest of the work is not held up; each of these waits for you.`
         : "The server refused nothing."),
-      data.entries.length ? data.entries.map((entry, index) => card(context, entry, index))
+      data.entries.length ? data.entries.map((entry) => card(context, entry))
         : empty("The inbox is empty.", "Changes that the server refuses would be here with its reason, and with four decisions: retry, accept local, revert, evict."),
-      index >= 0 ? dialog(context, data.entries[index], decisions.find((each) => each.name === asking.name), index) : null,
+      data.total > data.entries.length
+        ? h("p", { key: "more", class: "dim" }, `The first ${number(data.entries.length)} are shown; others follow as these are decided about.`) : null,
+      asked ? dialog(context, asked, decisions.find((each) => each.name === asking.name), asking.revision) : null,
     ];
   },
 };
