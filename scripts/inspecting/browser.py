@@ -125,6 +125,6 @@ class Browser:
             if node.get("ignored"):
                 continue
             value = lambda name: (node.get(name) or {}).get("value")
-            found.append({"role": value("role"), "name": value("name") or "", "properties": {
+            found.append({"role": value("role"), "name": value("name") or "", "description": value("description") or "", "properties": {
                 each["name"]: each["value"].get("value") for each in node.get("properties", [])}})
         return found

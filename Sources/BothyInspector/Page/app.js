@@ -1,7 +1,7 @@
 // The page: sections, routes by the address's hash, and one view at a time that follows what happens.
 
 import { get, post } from "./api.js";
-import { announce, focusOn, h, patch } from "./dom.js";
+import { acts, announce, focusOn, h, patch } from "./dom.js";
 import { clock, number, plural } from "./format.js";
 import { follow } from "./live.js";
 import overview from "./overview.js";
@@ -27,10 +27,15 @@ let current = null;
 
 /** `#/records/Note/1?where=…` as parts and parameters. */
 function readRoute() {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?", 2);
-  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
-  const name = parts.length && views[parts[0]] ? parts[0] : "overview";
-  return { name, parts: parts.slice(1), query: new URLSearchParams(query ?? "") };
+  const [, path, query] = location.hash.match(/^#?\/?([^?]*)\??(.*)$/);
+  const parts = path.split("/").filter(Boolean).map(decoded);
+  const name = parts.length && Object.hasOwn(views, parts[0]) ? parts[0] : "overview";
+  return { name, parts: parts.slice(1), query: new URLSearchParams(query) };
+}
+
+/** What is not well encoded, in an address that somebody wrote by hand, stays as it is. */
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
 }
 
 class Shown {
@@ -39,7 +44,7 @@ class Shown {
     this.view = views[route.name];
     this.memory = {};
     this.abort = new AbortController();
-    this.isLoading = false;
+    this.loading = null;
     this.isStale = false;
   }
 
@@ -51,9 +56,14 @@ class Shown {
     };
   }
 
-  async load(isFirst = false) {
-    if (this.isLoading) { this.isStale = true; return; }
-    this.isLoading = true;
+  /** Reads and draws. Who asks while it reads gets what is read after that. */
+  load(isFirst = false) {
+    this.isStale = true;
+    this.loading ??= this.read(isFirst).finally(() => { this.loading = null; });
+    return this.loading;
+  }
+
+  async read(isFirst) {
     const slow = setTimeout(() => { if (isFirst) main.setAttribute("aria-busy", "true"); }, 150);
     try {
       do {
@@ -68,8 +78,7 @@ class Shown {
       this.failure = failure;
     } finally {
       clearTimeout(slow);
-      main.removeAttribute("aria-busy");
-      this.isLoading = false;
+      if (current === this) main.removeAttribute("aria-busy");
     }
     if (current !== this) return;
     this.draw();
@@ -81,27 +90,46 @@ class Shown {
     main.dataset.view = this.route.name;
     const title = this.view.title(this.context, this.data);
     document.title = `${title} – Bothy`;
-    const body = this.failure
-      ? h("div", { class: "failure", role: "alert" }, h("strong", null, "This could not be shown."),
-        h("p", null, this.failure.message),
-        h("button", { type: "button", onclick: () => this.load() }, "Try again"))
-      : this.data ? this.view.render(this.context, this.data) : [];
-    const keepsForm = this.failure && this.view.form ? this.view.form(this.context) : null;
-    patch(main, [h("h1", { key: "title", tabindex: "-1" }, title), keepsForm, body]);
+    keepingFocus(() => patch(main, [h("h1", { key: "title", tabindex: "-1" }, title), this.body()]));
   }
 
+  body() {
+    if (!this.failure) {
+      try { return this.data ? this.view.render(this.context, this.data) : []; } catch (failure) {
+        console.error(failure);
+        this.failure = new Error(`The page has a fault: ${failure.message}. Please report it.`);
+      }
+    }
+    return [
+      this.view.form?.(this.context),
+      h("div", { key: "failure", class: "failure", role: "alert" }, h("strong", null, "This could not be shown."),
+        h("p", null, this.failure.message),
+        h("button", { type: "button", onclick: () => this.load() }, "Try again")),
+    ];
+  }
+
+  /** The title is read out when it gets the focus; where the focus stays, what was found is. */
   arrive() {
-    if (!this.route.isFirst) focusOn("#main h1");
-    announce(`${document.title}`);
+    const { isFirst, isSamePage } = this.route;
+    if (isSamePage && document.activeElement !== document.body) announce(this.view.found?.(this.context, this.data) ?? document.title);
+    else if (!isFirst) focusOn("#main h1");
     main.dataset.ready = location.hash || "#/";
   }
 }
 
+/** Draws; where that takes the focused element away, the next key goes on from the title. */
+function keepingFocus(draw) {
+  const focused = document.activeElement;
+  draw();
+  if (focused && !focused.isConnected) focusOn("#main h1");
+}
+
 function navigate(isFirst = false) {
   const route = readRoute();
-  route.isFirst = isFirst === true;
+  route.isFirst = isFirst;
   // The same page with other parameters keeps what it remembers and where the focus is.
-  const isSamePage = current && current.route.name === route.name && current.route.parts.join() === route.parts.join();
+  const isSamePage = current?.route.name === route.name && current.route.parts.join("/") === route.parts.join("/");
+  route.isSamePage = isSamePage;
   current?.abort.abort();
   const memory = isSamePage ? current.memory : {};
   const data = isSamePage ? current.data : undefined;
@@ -117,11 +145,21 @@ function navigate(isFirst = false) {
   current.load(true);
 }
 
+let isSummarizing = false, isSummaryStale = false;
+
+/** One at a time: while others write fast, a count of everything may take longer than their next event. */
 async function refreshSummary() {
-  try {
-    state.summary = await get("/api/overview");
-    drawFrame();
-  } catch { /* the stream of events says that the inspector is lost */ }
+  isSummaryStale = true;
+  if (isSummarizing) return;
+  isSummarizing = true;
+  while (isSummaryStale) {
+    isSummaryStale = false;
+    try {
+      state.summary = await get("/api/overview");
+      drawFrame();
+    } catch { /* the stream of events says that the inspector is lost */ }
+  }
+  isSummarizing = false;
 }
 
 let refreshTimer = null;
@@ -182,8 +220,8 @@ function drawFrame() {
       summary.server.reachable === false ? "Server away" : summary.server.reachable ? "Server answers" : "Server not asked yet"),
     h("span", { class: `status ${state.isLive ? "on" : "off"}`, id: "liveness" }, h("i", { "aria-hidden": "true" }),
       state.isLive ? "Live" : "Lost"),
-    summary?.server && h("button", { type: "button", class: "primary", id: "sync", disabled: state.isSyncing || !state.isLive,
-      onclick: sync }, state.isSyncing ? "Syncing…" : "Sync now"),
+    summary?.server && h("button", { type: "button", class: "primary", id: "sync", ...acts(!state.isSyncing && state.isLive, sync) },
+      state.isSyncing ? "Syncing…" : "Sync now"),
   ]);
   const counts = summary ? {
     records: summary.types.reduce((sum, type) => sum + type.count, 0), pending: summary.pending.total,
@@ -193,7 +231,7 @@ function drawFrame() {
     h("a", { href: `#/${name === "overview" ? "" : name}`, "aria-current": current?.route.name === name ? "page" : null },
       h("span", null, text),
       counts[name] ? h("span", { class: `count ${name === "inbox" ? "bad" : ""}` }, number(counts[name])) : null)))));
-  patch(document.getElementById("banners"), [
+  keepingFocus(() => patch(document.getElementById("banners"), [
     state.isLive ? null : h("div", { key: "lost", class: "banner bad", role: "alert", id: "offline" },
       h("strong", null, "The inspector does not answer. "),
       `What you see is as it was at ${clock(state.lostAt)}. It is followed again as soon as it is back; if it was stopped, run `,
@@ -207,8 +245,8 @@ function drawFrame() {
         try { await post("/api/resume"); note("Syncing was resumed."); } catch (failure) { note(failure.message); }
       } }, "Resume")),
     state.notice && h("div", { key: "notice", class: "banner info", id: "notice" }, h("span", { class: "grow" }, state.notice),
-      h("button", { type: "button", "aria-label": "Dismiss", onclick: () => { state.notice = null; drawFrame(); focusOn("#main h1"); } }, "×")),
-  ]);
+      h("button", { type: "button", "aria-label": "Dismiss", onclick: () => { state.notice = null; drawFrame(); } }, "×")),
+  ]));
 }
 
 addEventListener("hashchange", () => { if (location.hash !== "#main") navigate(); });

@@ -18,20 +18,29 @@ function flat(children) {
   return list;
 }
 
-/** Makes the children of `parent` what `nodes` describe. */
+/** Makes the children of `parent` what `nodes` describe. The focus stays where it is if that is still there. */
 export function patch(parent, nodes) {
+  const focused = document.activeElement;
+  arrange(parent, nodes);
+  // What is moved in the document loses the focus.
+  if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true });
+}
+
+function arrange(parent, nodes) {
   const wanted = flat([nodes]);
   const keyed = new Map(), rest = [];
   for (const node of [...parent.childNodes]) {
     const key = node.bothy?.key;
     if (key !== undefined && !keyed.has(key)) keyed.set(key, node); else rest.push(node);
   }
-  wanted.forEach((node, index) => {
-    const real = matching(node, keyed, rest) ?? create(node, parent);
+  const reals = wanted.map((node) => matching(node, keyed, rest) ?? create(node, parent));
+  // What goes goes first: then what stays is in its place mostly, and need not be moved.
+  const kept = new Set(reals);
+  for (const node of [...parent.childNodes]) if (!kept.has(node)) node.remove();
+  reals.forEach((real, index) => {
     if (parent.childNodes[index] !== real) parent.insertBefore(real, parent.childNodes[index] ?? null);
-    update(real, node);
+    update(real, wanted[index]);
   });
-  while (parent.childNodes.length > wanted.length) parent.lastChild.remove();
 }
 
 function matching(node, keyed, rest) {
@@ -65,18 +74,30 @@ function update(real, node) {
   real.bothy ??= { props: {} };
   const old = real.bothy.props;
   for (const name of new Set([...Object.keys(old), ...Object.keys(node.props)])) {
-    if (old[name] !== node.props[name]) set(real, name, node.props[name]);
+    if (old[name] !== node.props[name]) set(real, name, node.props[name], old[name]);
   }
+  // Whoever clicks a box changes it without being asked.
+  if ("checked" in node.props) real.checked = Boolean(node.props.checked);
   real.bothy = { key: node.key, props: node.props };
-  patch(real, node.children);
+  arrange(real, node.children);
 }
 
-function set(real, name, value) {
+function set(real, name, value, old) {
   if (name.startsWith("on")) real[name] = value ?? null;
-  else if (name === "value" && "value" in real) real.value = value ?? "";
+  else if (name === "checked") return;
+  else if (name === "value" && "value" in real) {
+    const isBeingTyped = real === document.activeElement && real.value !== (old ?? "");
+    if (!isBeingTyped) real.value = value ?? "";
+  }
   else if (value === null || value === undefined || value === false) real.removeAttribute(name);
   else real.setAttribute(name, value === true ? "" : String(value));
 }
+
+/**
+ * What a button does, unless it can't now: then it says so, and does nothing. It keeps the focus, which a button that is
+ * `disabled` loses, so that the next key goes on from there.
+ */
+export const acts = (isAble, action) => isAble ? { onclick: action } : { "aria-disabled": "true" };
 
 /** Says something to those who listen rather than look. */
 export function announce(text) {
@@ -93,9 +114,3 @@ export function focusOn(selector) {
   }
   real.focus();
 }
-/**
- * What a button does, unless it can't now: then it says so, and does nothing. It keeps the focus, which a button that is
- * `disabled` loses, so that the next key goes on from there.
- */
-export const acts = (isAble, action) => isAble ? { onclick: action } : { "aria-disabled": "true" };
-

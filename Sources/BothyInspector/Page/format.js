@@ -1,6 +1,6 @@
 // Values as people read them.
 
-import { h } from "./dom.js";
+import { acts, h } from "./dom.js";
 
 const numbers = new Intl.NumberFormat("en");
 export const number = (value) => numbers.format(value);
@@ -44,6 +44,8 @@ export function value(given, kind) {
   if (given === null || given === undefined) return h("span", { class: "none", "aria-label": "empty" }, "–");
   if (kind === "date") {
     const date = new Date(given);
+    // Years that the browser can't count to.
+    if (Number.isNaN(date.getTime())) return `${given} ms`;
     const text = date.toISOString().replace("T00:00:00.000Z", "").replace("T", " ").replace(/\.000Z$/, "Z");
     return h("time", { datetime: date.toISOString() }, text);
   }
@@ -74,6 +76,19 @@ export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[t
 export const failed = (failing, now) => [
   h("strong", null, "No sync has ended well since ", when(failing.since, now), ". "),
   `${plural(failing.count, "try", "tries")}, the last with “${failing.reason}”: ${failing.message} ${failing.remedy}`];
+
+/** Turns the pages of a list whose marks, where each page after the first begins, are in the view's memory. */
+export function pager(context, range, next) {
+  const marks = context.memory.marks ?? [];
+  const turn = async (to) => {
+    context.memory.marks = to;
+    await context.reload();
+    context.announce(document.getElementById("range")?.textContent ?? "");
+  };
+  return h("div", { class: "pager" }, h("span", { id: "range" }, range),
+    h("button", { type: "button", ...acts(marks.length > 0, () => turn(marks.slice(0, -1))) }, "Previous"),
+    h("button", { type: "button", ...acts(Boolean(next), () => turn([...marks, next])) }, "Next"));
+}
 
 /** A list that has nothing in it: what it would show. */
 export const empty = (title, text) => h("div", { class: "empty" }, h("strong", null, title), h("p", null, text));

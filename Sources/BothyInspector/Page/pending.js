@@ -1,7 +1,7 @@
 // What waits to be sent, and why.
 
 import { h } from "./dom.js";
-import { badge, bytes, clock, empty, failed, number, plural, recordLink, span, table, when } from "./format.js";
+import { badge, bytes, clock, empty, failed, number, pager, plural, recordLink, span, table, when } from "./format.js";
 
 const SIZE = 50;
 
@@ -63,10 +63,8 @@ export default {
       data.entries.length
         ? table("Pending changes", ["What", "Record", "Fields", "Why it waits", "Since"], data.entries.map((entry) => row(entry, context)))
         : empty("Nothing waits.", "Each record with changes that the server does not have would be listed here, with the reason why it waits."),
-      data.total > SIZE || memory.marks.length ? h("div", { class: "pager" },
-        h("span", null, data.entries.length ? `${number(first + 1)}–${number(first + data.entries.length)} of ${number(data.total)}` : ""),
-        h("button", { type: "button", disabled: !memory.marks.length, onclick: () => { memory.marks = memory.marks.slice(0, -1); context.reload(); } }, "Previous"),
-        h("button", { type: "button", disabled: !data.next, onclick: () => { memory.marks = [...memory.marks, data.next]; context.reload(); } }, "Next")) : null,
+      data.total > SIZE || memory.marks.length ? pager(context,
+        data.entries.length ? `${number(first + 1)}–${number(first + data.entries.length)} of ${number(data.total)}` : "", data.next) : null,
     ];
   },
 };

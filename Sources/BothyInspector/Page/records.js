@@ -1,7 +1,7 @@
 // Records of a type, by a condition, page by page; and one record in full.
 
 import { h } from "./dom.js";
-import { badge, empty, isNumeric, number, plural, recordLink, shortID, table, value } from "./format.js";
+import { badge, empty, isNumeric, number, pager, plural, recordLink, shortID, table, value } from "./format.js";
 import { comparison, reason } from "./inbox.js";
 import { why } from "./pending.js";
 
@@ -71,8 +71,6 @@ function list(context, data) {
   const types = (context.summary ?? context.memory.summary)?.types ?? [];
   if (!type) return empty("No types.", "The records of each type that the app declares would be listed here.");
   const marks = context.memory.marks ?? [];
-  const first = marks.length * SIZE;
-  const total = context.memory.total ?? data.total;
   const seen = context.memory.seen ?? new Map();
   const fresh = new Map();
   const rows = data.records.map((record) => {
@@ -100,11 +98,14 @@ function list(context, data) {
       : empty("No records.", context.route.query.get("where")
         ? "Records for which the condition holds would be listed here. Change the condition, or leave it out."
         : `Records of the type ${type.name} would be listed here: bothy db put makes one, a sync brings others.`),
-    h("div", { class: "pager" },
-      h("span", { id: "range" }, rows.length ? `${number(first + 1)}–${number(first + rows.length)} of ${number(total ?? first + rows.length)}` : ""),
-      h("button", { type: "button", disabled: !marks.length, onclick: () => { context.memory.marks = marks.slice(0, -1); context.reload(); } }, "Previous"),
-      h("button", { type: "button", disabled: !data.next, onclick: () => { context.memory.marks = [...marks, data.next]; context.reload(); } }, "Next")),
+    pager(context, range(context, data), data.next),
   ];
+}
+
+/** Which records are shown, of how many. */
+function range({ memory }, data) {
+  const first = (memory.marks ?? []).length * SIZE, last = first + data.records.length;
+  return data.records.length ? `${number(first + 1)}–${number(last)} of ${number(memory.total ?? last)}` : "";
 }
 
 function detail(context, data) {
@@ -136,6 +137,7 @@ function detail(context, data) {
 export default {
   events: ["store"],
   title: ({ route }, data) => route.parts.length > 1 ? `${route.parts[0]} ${shortID(route.parts[1])}` : "Records",
+  found: (context, data) => data?.records && (range(context, data) || "No records."),
   form: (context) => context.route.parts.length > 1 ? null : form(context),
   async load(context) {
     const { get, signal, route, memory } = context;
