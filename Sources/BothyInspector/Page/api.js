@@ -11,12 +11,15 @@ export class Failure extends Error {
 const LOST = "The inspector does not answer. Run `bothy inspect` again and open the address that it prints.";
 
 async function ask(path, options) {
-  let response;
-  try { response = await fetch(path, options); } catch (error) {
+  let response, body;
+  try {
+    response = await fetch(path, options);
+    body = await response.json();
+  } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failure("lost", LOST, true);
+    if (!response) throw new Failure("lost", LOST, true);
+    // What is no JSON has no message of its own.
   }
-  const body = await response.json().catch(() => null);
   if (response.ok && body) return body;
   throw new Failure(body?.error?.code ?? "failed", body?.error?.message ?? `The inspector failed (${response.status}).`,
     response.status === 401);
