@@ -41,10 +41,10 @@ function limit(cache, used) {
     h("meter", { min: "0", max: String(most), value: used, "aria-label": "Room used" }, "")];
 }
 
-function section(context, cache, index) {
+function section(context, cache, index, open) {
   const sum = (name) => cache.sources.reduce((total, source) => total + source[name], 0);
   const used = sum("bytes") - sum("pinnedBytes");
-  const chosen = context.memory.entries?.index === index ? context.memory.entries : null;
+  const chosen = open?.index === index ? open : null;
   return h("section", { key: cache.folder, class: "card", "aria-labelledby": `cache${index}` },
     h("h2", { id: `cache${index}` }, h("code", null, cache.folder)),
     h("dl", { class: "facts inline" },
@@ -60,7 +60,7 @@ function section(context, cache, index) {
           h("td", null, shares(source.freshness)),
           h("td", { class: "dim" }, source.holders.map((holder) => `${heldBy(holder.name, cache)} (${number(holder.entries)})`).join(", ")),
           h("td", null, h("button", { type: "button", class: "quiet", "aria-label": `Show entries of ${source.name}`,
-            "aria-expanded": String(chosen?.source === source.name), onclick: () => open(context, index, source.name) }, "Entries")))))
+            "aria-expanded": String(chosen?.source === source.name), onclick: () => toggle(context, index, source.name) }, "Entries")))))
       : empty("Nothing is stored.", "Each source that something is stored of would be listed here, with its entries, bytes and freshness."),
     chosen ? entries(chosen, context) : null,
     h("h3", null, "Hit rates"),
@@ -72,12 +72,13 @@ function section(context, cache, index) {
         h("td", { class: "num" }, number(region.tiles)), h("td", { class: "num" }, number(region.stored)), h("td", { class: "num" }, bytes(region.bytes)))))] : null);
 }
 
-async function open(context, index, source) {
+/** Opens the entries of a source, or closes them. */
+async function toggle(context, index, source) {
   const { memory } = context;
-  if (memory.entries?.index === index && memory.entries.source === source) { memory.entries = null; return context.redraw(); }
-  memory.entries = { index, source, ...await context.get("/api/cache/entries", { cache: index, source, limit: 100 }) };
-  context.redraw();
-  context.announce(`${plural(memory.entries.total, "entry", "entries")} of ${source}.`);
+  const isOpen = memory.open?.index === index && memory.open.source === source;
+  memory.open = isOpen ? null : { index, source };
+  await context.reload();
+  if (!isOpen) context.announce(memory.told ?? "");
 }
 
 function entries(chosen, context) {
@@ -95,18 +96,18 @@ export default {
   title: () => "Caches",
   async load({ get, signal, memory }) {
     const found = await get("/api/caches", {}, signal);
-    if (memory.entries) {
-      const { index, source } = memory.entries;
-      memory.entries = { index, source, ...await get("/api/cache/entries", { cache: index, source, limit: 100 }, signal) };
-    }
-    return found;
+    const { open } = memory;
+    if (!open) return found;
+    const entries = await get("/api/cache/entries", { cache: open.index, source: open.source, limit: 100 }, signal);
+    memory.told = `${plural(entries.total, "entry", "entries")} of ${open.source}.`;
+    return { ...found, open: { ...open, ...entries } };
   },
   render(context, data) {
     return [
       h("p", { class: "lead" }, "Copies of what is on the network. All of it may go at any time; what is pinned stays, and counts against no limit."),
       data.caches.length
         ? [h("p", { class: "legend", "aria-hidden": "true" }, states.map(([name, words]) => h("span", null, h("i", { class: name }), words))),
-          data.caches.map((cache, index) => section(context, cache, index))]
+          data.caches.map((cache, index) => section(context, cache, index, data.open))]
         : empty("No cache was named.", "Start the inspector with --cache DIR, and what that folder keeps is shown here: entries and bytes of each source, how fresh they are, what is pinned, and hit rates."),
     ];
   },
