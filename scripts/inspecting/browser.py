@@ -100,6 +100,20 @@ class Browser:
         found = self.ask("POST", "/element", {"using": "css selector", "value": selector})
         self.ask("POST", f"/element/{found[ELEMENT]}/click")
 
+    def point(self, x, y):
+        """Clicks at a place of the window."""
+        for what in ("mousePressed", "mouseReleased"):
+            self.devtools("Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1)
+
+    def drag(self, x, y, right, down):
+        """Presses at a place of the window, goes so far, lets go, and goes on."""
+        mouse = lambda what, x, y, **more: self.devtools("Input.dispatchMouseEvent", type=what, x=x, y=y, **more)
+        mouse("mousePressed", x, y, button="left", clickCount=1)
+        for step in (1, 2):
+            mouse("mouseMoved", x + right * step / 2, y + down * step / 2, button="left", buttons=1)
+        mouse("mouseReleased", x + right, y + down, button="left", clickCount=1)
+        mouse("mouseMoved", x, y)
+
     def look(self, scheme="light", width=1280, height=860):
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,

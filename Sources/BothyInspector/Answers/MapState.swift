@@ -31,7 +31,7 @@ struct MapState {
       entries.flatMap { $0.compactMap(Self.tile) } + (try Self.placeTiles(subjects.places, now: subjects.now))
     let records = try await Self.records(subjects.store, in: asked)
     let box = asked ?? Self.extent(tiles.map(\.tile), records.dots.map(\.place))
-    let places = try Self.places(subjects.places, in: box)
+    let places = try Self.places(subjects.places, in: box, limit: Self.dotLimit - records.dots.count)
     self.box = box
     mosaic = TileMosaic(tiles, in: box, limit: Self.cellLimit)
     dots = records.dots + places.dots
@@ -66,12 +66,12 @@ struct MapState {
   }
 
   private static func places(
-    _ files: [InspectorSubjects.PlaceFile], in box: GeoBox
+    _ files: [InspectorSubjects.PlaceFile], in box: GeoBox, limit: Int
   ) throws -> (dots: [Dot], total: Int) {
     var dots: [Dot] = []
     var total = 0
     for file in files {
-      let found = try file.places.features(near: box, .places, limit: dotLimit - dots.count)
+      let found = try file.places.features(near: box, .places, limit: limit - dots.count)
       total += found.total
       dots += found.features.map {
         Dot(

@@ -4,9 +4,17 @@ import { h } from "./dom.js";
 import { empty, number, plural, recordLink, table } from "./format.js";
 
 // As many units as there are pixels, nearly: dots and letters stay of one size on a phone.
-const isSmall = matchMedia("(max-width: 720px)").matches;
-const WIDTH = isSmall ? 400 : 1000, HEIGHT = isSmall ? 400 : 560;
+const phone = matchMedia("(max-width: 720px)");
+let isSmall, WIDTH, HEIGHT;
+function measure() {
+  isSmall = phone.matches;
+  [WIDTH, HEIGHT] = isSmall ? [400, 400] : [1000, 560];
+}
+measure();
+
 const LIMIT = 85.0511;
+// As near as a finger comes, in pixels: half of what a target measures at least.
+const REACH = 22;
 
 const worldX = (longitude) => (longitude + 180) / 360;
 const worldY = (latitude) => {
@@ -37,7 +45,10 @@ function move(context, change) {
   context.memory.view = view;
   context.redraw();
   clearTimeout(context.memory.timer);
-  context.memory.timer = setTimeout(() => context.reload(), 180);
+  context.memory.timer = setTimeout(async () => {
+    await context.reload();
+    context.announce(context.memory.inView);
+  }, 180);
 }
 
 const zoom = (context, factor) => move(context, (view) => { view.scale *= factor; });
@@ -62,25 +73,61 @@ function pressed(context, event) {
   keys[event.key]();
 }
 
+/** Drags the map with the pointer that went down; one that hardly moved has pointed at something. */
 function grabbed(context, event) {
-  const svg = event.currentTarget;
-  let last = [event.clientX, event.clientY];
+  if (event.button !== 0 || context.memory.pointer !== undefined) return;
+  const svg = event.currentTarget, begin = [event.clientX, event.clientY];
   const unit = WIDTH / svg.clientWidth;
-  const dragged = (next) => {
+  const until = new AbortController();
+  let last = begin, isDrag = false;
+  context.memory.pointer = event.pointerId;
+  const hear = (name, act) => svg.addEventListener(name, (next) => {
+    if (next.pointerId === event.pointerId) act(next);
+  }, { signal: until.signal });
+  const end = () => {
+    until.abort();
+    context.memory.pointer = undefined;
+  };
+  hear("pointermove", (next) => {
+    isDrag ||= Math.hypot(next.clientX - begin[0], next.clientY - begin[1]) > 6;
+    if (!isDrag) return;
+    // From now on the map hears of the pointer wherever it is.
+    if (!svg.hasPointerCapture(next.pointerId)) svg.setPointerCapture(next.pointerId);
     const [x, y] = last;
     last = [next.clientX, next.clientY];
     move(context, (view) => {
       view.x -= (next.clientX - x) * unit / view.scale;
       view.y -= (next.clientY - y) * unit / view.scale;
     });
-  };
-  const released = () => {
-    removeEventListener("pointermove", dragged);
-    removeEventListener("pointerup", released);
-  };
-  addEventListener("pointermove", dragged);
-  addEventListener("pointerup", released);
+  });
+  hear("pointerup", (next) => {
+    end();
+    if (!isDrag) point(context, svg, next, unit);
+  });
+  // The browser has taken the gesture for its own, to scroll the page.
+  hear("pointercancel", end);
+  hear("pointerleave", (next) => { if (!svg.hasPointerCapture(next.pointerId)) end(); });
 }
+
+/** Chooses the dot that is nearest to where was pointed, if any is within reach. */
+function point(context, svg, event, unit) {
+  const { memory } = context;
+  const frame = svg.getBoundingClientRect();
+  const x = (event.clientX - frame.left) * unit, y = (event.clientY - frame.top) * unit;
+  let nearest = null, least = REACH * unit;
+  for (const dot of memory.dots ?? []) {
+    const [left, top] = pixels(memory.view, worldX(dot.lon), worldY(dot.lat));
+    const distance = Math.hypot(left - x, top - y);
+    if (distance < least) [nearest, least] = [dot, distance];
+  }
+  memory.chosen = nearest;
+  context.redraw();
+  if (nearest) context.announce(`${nearest.title}, ${nearest.kind}`);
+}
+
+const pixels = (view, x, y) => [(x - view.x) * view.scale + WIDTH / 2, (y - view.y) * view.scale + HEIGHT / 2];
+
+const isSame = (left, right) => left?.lat === right?.lat && left?.lon === right?.lon && left?.title === right?.title;
 
 function grid(view) {
   const box = edges(view);
@@ -103,7 +150,8 @@ const worst = (cell) => cell.stale ? "stale" : cell.usable ? "usable" : cell.unk
 
 function drawing(context, data) {
   const view = context.memory.view;
-  const place = (x, y) => [(x - view.x) * view.scale + WIDTH / 2, (y - view.y) * view.scale + HEIGHT / 2];
+  const place = (x, y) => pixels(view, x, y);
+  const radius = isSmall ? [7, 5.5] : [5, 3.5];
   return h("svg", { key: "map", id: "map", class: "map", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, tabindex: "0", role: "application",
     "aria-label": "Map of tiles and places. Arrow keys move it, plus and minus zoom, 0 shows everything.",
     onkeydown: (event) => pressed(context, event), onpointerdown: (event) => grabbed(context, event) },
@@ -118,7 +166,8 @@ function drawing(context, data) {
     grid(view),
     h("g", { key: "dots" }, data.dots.map((dot, index) => {
       const [x, y] = place(worldX(dot.lon), worldY(dot.lat));
-      return h("circle", { key: index, class: dot.record ? "dot record" : "dot", cx: x.toFixed(1), cy: y.toFixed(1), r: dot.record ? 5 : 3.5 }, h("title", null, `${dot.title} (${dot.kind})`));
+      return h("circle", { key: index, class: `dot${dot.record ? " record" : ""}${isSame(dot, context.memory.chosen) ? " chosen" : ""}`,
+        cx: x.toFixed(1), cy: y.toFixed(1), r: radius[dot.record ? 0 : 1] }, h("title", null, `${dot.title} (${dot.kind})`));
     })));
 }
 
@@ -127,28 +176,45 @@ const words = { fresh: "fresh", usable: "usable, to be renewed", stale: "to be a
 export default {
   events: ["caches", "places", "store"],
   title: () => "Map",
-  leave: ({ memory }) => clearTimeout(memory.timer),
-  async load({ get, signal, memory }) {
+  leave({ memory }) {
+    clearTimeout(memory.timer);
+    phone.onchange = null;
+  },
+  async load({ get, signal, memory, redraw }) {
+    phone.onchange = () => {
+      const before = WIDTH;
+      measure();
+      // From west to east it shows what it did.
+      if (memory.view) memory.view = { ...memory.view, scale: memory.view.scale * WIDTH / before };
+      redraw();
+    };
     const box = memory.view ? edges(memory.view) : null;
     const found = await get("/api/map", { box: box && [box.west, box.south, box.east, box.north].map((edge) => edge.toFixed(6)).join() }, signal);
     memory.view ??= fit(found.box);
+    memory.dots = found.dots;
+    memory.inView = `${plural(found.recordCount, "record")}, ${plural(found.placeCount, "place")} in view.`;
     return found;
   },
   render(context, data) {
     context.memory.view ??= fit(data.box);
+    const { chosen } = context.memory;
     const totals = Object.fromEntries(Object.keys(words).map((name) => [name, data.cells.reduce((sum, cell) => sum + cell[name], 0)]));
     const dots = data.recordCount + data.placeCount;
     const isEmpty = !data.tiles && !dots;
     const button = (name, text, action) => h("button", { type: "button", "aria-label": name, title: name, onclick: action }, text);
     return [
       h("p", { class: "lead" }, "The tiles of the caches and files of places that were named, by their freshness, and places and records that have a position."),
-      isEmpty && !context.memory.moved ? empty("Nothing to draw here.", "Tiles of a cache (--cache DIR), tiles and places of a file (--places FILE), and records with a coordinate are drawn here.") : null,
+      isEmpty ? empty("Nothing to draw here.", "Tiles of a cache (--cache DIR), tiles and places of a file (--places FILE), and records with a coordinate are drawn here.") : null,
       h("div", { class: "mapbox" }, drawing(context, data),
         h("div", { class: "mapbuttons", role: "group", "aria-label": "Move the map" },
           button("Zoom in", "+", () => zoom(context, 1.6)), button("Zoom out", "−", () => zoom(context, 1 / 1.6)),
           button("West", "←", () => pan(context, -1, 0)), button("North", "↑", () => pan(context, 0, -1)),
           button("South", "↓", () => pan(context, 0, 1)), button("East", "→", () => pan(context, 1, 0)),
           button("Show everything", "All", () => all(context)))),
+      h("p", { key: "chosen", class: "chosen", id: "chosen" }, chosen
+        ? [chosen.record ? recordLink(chosen.record.type, chosen.record.id, chosen.title) : h("strong", null, chosen.title),
+          h("span", { class: "dim" }, ` ${chosen.kind}, ${chosen.lat.toFixed(5)}, ${chosen.lon.toFixed(5)}`)]
+        : data.dots.length ? h("span", { class: "dim" }, "Point at a dot to see what it is.") : ""),
       h("p", { class: "legend" }, Object.entries(words).map(([name, text]) => h("span", { key: name }, h("i", { class: name, "aria-hidden": "true" }), `${number(totals[name])} ${text}`)),
         h("span", { key: "records" }, h("i", { class: "dot record", "aria-hidden": "true" }), plural(data.recordCount, "record")),
         h("span", { key: "places" }, h("i", { class: "dot", "aria-hidden": "true" }), plural(data.placeCount, "place"), dots > data.dots.length ? `, ${number(data.dots.length)} of both drawn` : "")),
