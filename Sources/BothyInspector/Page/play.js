@@ -24,7 +24,7 @@ async function change(path, body, told) {
     await post(path, body);
     state.problem = null;
     if (told) announce(told);
-  } catch (failure) { state.problem = failure.message; }
+  } catch (failure) { if (!failure.isLost) state.problem = failure.message; }  // the banner says that it is lost
   await read();
 }
 
