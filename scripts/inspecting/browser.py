@@ -120,6 +120,9 @@ class Browser:
                       mobile=width < 600)
 
     def picture(self, path, whole=True):
+        # What was laid out anew is painted with the next frame.
+        self.devtools("Runtime.evaluate", awaitPromise=True,
+                      expression="new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         shot = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
 
