@@ -18,6 +18,10 @@ struct InspectCommand: AsyncParsableCommand {
       decisions about what the server refused; nothing is synced unless you ask for
       it there. Ends at Ctrl-C.
 
+      --open hands the address to the browser as an argument, where others who are
+      logged in to this machine can read it: on a shared machine, open the address
+      that is printed yourself.
+
       Example:  bothy inspect notes.bothy
                 bothy inspect notes.bothy --open
                 bothy inspect trips.bothy --cache ./bothy-cache \\
@@ -142,7 +146,7 @@ private final class OpenedSubjects {
 
 /// The browser of whoever sits here.
 enum Browser {
-  /// Opens an address; says so where there is no program for it.
+  /// Opens an address; says so where there is no program for it, or where that finds no browser.
   static func open(_ address: String) {
     #if canImport(Darwin)
       let program = "/usr/bin/open"
@@ -154,8 +158,8 @@ enum Browser {
     process.arguments = [address]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
-    do { try process.run() } catch {
-      Standard.note("No browser could be opened by \(program). Open the address yourself.")
-    }
+    let failure = "No browser could be opened by \(program). Open the address yourself."
+    process.terminationHandler = { if $0.terminationStatus != 0 { Standard.note(failure) } }
+    do { try process.run() } catch { Standard.note(failure) }
   }
 }
