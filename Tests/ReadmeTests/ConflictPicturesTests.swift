@@ -11,7 +11,9 @@ import Testing
 @Suite("The pictures of the article about conflicts")
 struct ConflictPicturesTests {
   /// A conflict, as it is drawn, and what a policy makes of it on both devices.
-  private func settled(by policy: MergePolicy) async throws -> (hut: Hut, overwritten: Int) {
+  private func settled(
+    by policy: MergePolicy, adaIsLater: Bool = false
+  ) async throws -> (hut: Hut, overwritten: Int) {
     let world = try SimulatedWorld()
     var configuration = SyncConfiguration.quiet
     configuration.mergePolicies = MergePolicies(policy)
@@ -21,11 +23,14 @@ struct ConflictPicturesTests {
     try await ada.store.save(hut)
     for device in [ada, ben] { await device.store.sync() }
 
-    try await ada.store.store.write { transaction in
-      _ = try transaction.update(Hut.self, id: hut.id) { ($0.beds, $0.visits) = (6, 12) }
-    }
-    try await ben.store.store.write { transaction in
-      _ = try transaction.update(Hut.self, id: hut.id) { ($0.name, $0.visits) = ("Corrour Hut", 11) }
+    for editor in adaIsLater ? [ben, ada] : [ada, ben] {
+      world.time.advance(by: 60_000)
+      let isAda = editor.name == ada.name
+      try await editor.store.store.write { transaction in
+        _ = try transaction.update(Hut.self, id: hut.id) { hut in
+          if isAda { (hut.beds, hut.visits) = (6, 12) } else { (hut.name, hut.visits) = ("Corrour Hut", 11) }
+        }
+      }
     }
     await ben.store.sync()
     let report = await ada.store.sync()
@@ -45,5 +50,14 @@ struct ConflictPicturesTests {
     #expect(
       (settled.hut.name, settled.hut.beds, settled.hut.visits) == (name, beds, visits), "\(policy.name)")
     #expect(settled.overwritten == overwritten, "\(policy.name)")
+  }
+
+  @Test(
+    "The later edit stands as a whole, and yours is reported if it was the earlier", arguments: [true, false])
+  func later(isYours: Bool) async throws {
+    let settled = try await settled(by: .lastModifiedWins, adaIsLater: isYours)
+    let (name, beds, visits) = isYours ? ("Corrour", 6, 12) : ("Corrour Hut", 4, 11)
+    #expect((settled.hut.name, settled.hut.beds, settled.hut.visits) == (name, beds, visits))
+    #expect(settled.overwritten == (isYours ? 0 : 1))
   }
 }
