@@ -78,12 +78,17 @@ package struct FreshnessCounts: Equatable {
     self.unknown = unknown
   }
 
-  mutating func count(_ usability: Usability?) {
+  mutating func count(_ usability: Usability?) { self[keyPath: Self.state(usability).count] += 1 }
+
+  /// Which of the counts an entry goes into, and what that is called.
+  private static func state(
+    _ usability: Usability?
+  ) -> (name: String, count: WritableKeyPath<FreshnessCounts, Int>) {
     switch usability?.state {
-    case .fresh?: fresh += 1
-    case .staleWhileRevalidate?, .staleIfError?: usable += 1
-    case .stale?, .mustRevalidate?: stale += 1
-    case nil: unknown += 1
+    case .fresh?: ("fresh", \.fresh)
+    case .staleWhileRevalidate?, .staleIfError?: ("usable", \.usable)
+    case .stale?, .mustRevalidate?: ("stale", \.stale)
+    case nil: ("unknown", \.unknown)
     }
   }
 
@@ -91,12 +96,7 @@ package struct FreshnessCounts: Equatable {
     entries.reduce(into: [:]) { $0[$1.key.source, default: FreshnessCounts()].count($1.usability) }
   }
 
-  static func name(_ usability: Usability?) -> String {
-    var counts = FreshnessCounts()
-    counts.count(usability)
-    return counts.fresh == 1
-      ? "fresh" : counts.usable == 1 ? "usable" : counts.stale == 1 ? "stale" : "unknown"
-  }
+  static func name(_ usability: Usability?) -> String { state(usability).name }
 
   func write(to writer: inout JSONWriter) {
     writer.member("fresh", fresh)
