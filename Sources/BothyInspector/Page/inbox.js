@@ -94,7 +94,8 @@ function dialog(context, entry, decision, revision) {
         close(context, entry, decision);
         decide(context, entry, decision, revision);
       } }, decision.text),
-      h("button", { type: "button", onclick: () => close(context, entry, decision) }, "Cancel")));
+      // It has the focus at first: an Enter that was held too long decides nothing.
+      h("button", { type: "button", autofocus: true, onclick: () => close(context, entry, decision) }, "Cancel")));
 }
 
 function card(context, entry) {
