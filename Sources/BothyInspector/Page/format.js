@@ -39,9 +39,13 @@ export function when(milliseconds, now) {
     text && h("span", { class: "dim" }, text));
 }
 
+/** A sign for those who look, words for those who listen. */
+export const sign = (glyph, words) => h("span", { class: "none", title: words },
+  h("span", { "aria-hidden": "true" }, glyph), h("span", { class: "unseen" }, words));
+
 /** A field's value by its kind. */
 export function value(given, kind) {
-  if (given === null || given === undefined) return h("span", { class: "none", "aria-label": "empty" }, "–");
+  if (given === null || given === undefined) return sign("–", "empty");
   if (kind === "date") {
     const date = new Date(given);
     // Years that the browser can't count to.

@@ -1,7 +1,7 @@
 // Records of a type, by a condition, page by page; and one record in full.
 
 import { h } from "./dom.js";
-import { badge, empty, isNumeric, number, pager, plural, recordLink, shortID, table, value } from "./format.js";
+import { badge, empty, isNumeric, number, pager, plural, recordLink, shortID, sign, table, value } from "./format.js";
 import { comparison, reason } from "./inbox.js";
 import { why } from "./pending.js";
 
@@ -79,7 +79,7 @@ function list(context, data) {
     const isChanged = seen.size > 0 && seen.get(record.id) !== text && context.memory.page === marks.length;
     return h("tr", { key: record.id, class: isChanged ? "changed" : "" },
       h("th", { scope: "row", class: "id" }, recordLink(type.name, record.id)),
-      h("td", null, record.state === "clean" ? h("span", { class: "none", "aria-label": "synced" }, "✓") : badge(record.state)),
+      h("td", null, record.state === "clean" ? sign("✓", "synced") : badge(record.state)),
       record.distance === undefined ? null : h("td", { class: "num" }, number(record.distance)),
       type.fields.map((field) => h("td", { class: isNumeric(field.kind) ? "num" : "" },
         h("div", { class: "clip" }, cell(record.fields[field.name], field)))));
