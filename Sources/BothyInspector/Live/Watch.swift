@@ -59,7 +59,8 @@ final class Watch: Service {
   /// Compares the state of syncing with what it was. One at a time: two that overlap would tell of a step back.
   private func noteSyncing() {
     let isNews = glance.withLock { glance in
-      guard let now = try? Glance(subjects.store) else { return false }  // closed, or busy: the next commit tells
+      // Closed, or busy: the next commit tells.
+      guard let now = try? Glance(subjects.store) else { return false }
       let moments = now.moments(since: glance, at: subjects.now)
       glance = now
       timeline.add(moments)

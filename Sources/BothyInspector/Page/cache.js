@@ -1,7 +1,7 @@
 // Copies that may be deleted at any time: how much of what, how fresh, what is pinned.
 
 import { h } from "./dom.js";
-import { badge, bytes, clock, empty, number, plural, span, table } from "./format.js";
+import { badge, bytes, clock, empty, facts, number, plural, span, table } from "./format.js";
 
 const states = [["fresh", "fresh"], ["usable", "usable, to be renewed"], ["stale", "to be asked for first"], ["unknown", "of a source without a rule"]];
 
@@ -47,11 +47,8 @@ function section(context, cache, index, open) {
   const chosen = open?.index === index ? open : null;
   return h("section", { key: cache.folder, class: "card", "aria-labelledby": `cache${index}` },
     h("h2", { id: `cache${index}` }, h("code", null, cache.folder)),
-    h("dl", { class: "facts inline" },
-      h("dt", null, "Entries"), h("dd", null, number(sum("entries"))),
-      h("dt", null, "On disk"), h("dd", null, bytes(sum("bytes"))),
-      h("dt", null, "Pinned"), h("dd", null, `${number(sum("pinned"))}, ${bytes(sum("pinnedBytes"))}`),
-      h("dt", null, "Room"), h("dd", null, limit(cache, used))),
+    facts([["Entries", number(sum("entries"))], ["On disk", bytes(sum("bytes"))],
+      ["Pinned", `${number(sum("pinned"))}, ${bytes(sum("pinnedBytes"))}`], ["Room", limit(cache, used)]]),
     cache.sources.length
       ? table("Sources", ["Source", { text: "Entries", class: "num" }, { text: "Bytes", class: "num" }, { text: "Pinned", class: "num" }, "Freshness", "Held by", ""],
         cache.sources.map((source) => h("tr", { key: source.name },

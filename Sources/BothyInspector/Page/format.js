@@ -94,6 +94,10 @@ export function pager(context, range, next) {
     h("button", { type: "button", ...acts(Boolean(next), () => turn([...marks, next])) }, "Next"));
 }
 
+/** Names with what they are, in a line; none is parted from its own where the line is broken. */
+export const facts = (pairs) => h("dl", { class: "facts inline" },
+  pairs.map(([name, what]) => h("div", { key: name }, h("dt", null, name), h("dd", null, what))));
+
 /** A list that has nothing in it: what it would show. */
 export const empty = (title, text) => h("div", { class: "empty" }, h("strong", null, title), h("p", null, text));
 

@@ -1,7 +1,7 @@
 // Read-only records that came with the app, or were installed.
 
 import { h } from "./dom.js";
-import { bytes, empty, number, plural, table } from "./format.js";
+import { bytes, empty, facts, number, plural, table } from "./format.js";
 
 function pack(found, index) {
   if (found.problem) {
@@ -10,10 +10,8 @@ function pack(found, index) {
   }
   return h("article", { key: found.folder, class: "card", "aria-labelledby": `pack${index}` },
     h("header", null, h("h2", { id: `pack${index}` }, found.name), h("span", { class: "dim" }, `version ${found.version}`)),
-    h("dl", { class: "facts inline" },
-      h("dt", null, "Rows"), h("dd", null, number(found.rows)), h("dt", null, "Size"), h("dd", null, bytes(found.bytes)),
-      h("dt", null, "Files"), h("dd", null, number(found.files)),
-      h("dt", null, "Digest"), h("dd", null, h("code", { title: found.digest }, found.digest.slice(0, 16)))),
+    facts([["Rows", number(found.rows)], ["Size", bytes(found.bytes)], ["Files", number(found.files)],
+      ["Digest", h("code", { title: found.digest }, found.digest.slice(0, 16))]]),
     table(`Types of ${found.name}`, ["Type", { text: "Rows", class: "num" }, "Split by", "Fields"], found.types.map((type) =>
       h("tr", { key: type.name }, h("th", { scope: "row" }, type.name), h("td", { class: "num" }, number(type.count)),
         h("td", null, type.splitBy ?? h("span", { class: "none" }, "–")),
