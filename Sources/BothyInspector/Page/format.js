@@ -79,7 +79,7 @@ export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[t
 /** Since when and how often syncs have not ended well, and why: a sentence and what can be done. */
 export const failed = (failing, now) => [
   h("strong", null, "No sync has ended well since ", when(failing.since, now), ". "),
-  `${plural(failing.count, "try", "tries")}, the last with “${failing.reason}”: ${failing.message} ${failing.remedy}`];
+  `${plural(failing.count, "try", "tries")}${failing.count > 1 ? ", the last" : ""} with “${failing.reason}”: ${failing.message} ${failing.remedy}`];
 
 /** Turns the pages of a list whose marks, where each page after the first begins, are in the view's memory. */
 export function pager(context, range, next) {

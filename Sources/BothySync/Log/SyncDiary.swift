@@ -6,8 +6,8 @@ import Synchronization
 /// something. Fails nobody.
 final class SyncDiary: Sendable {
   /// Repetitions of a row that are not in the file yet.
-  private struct Uncounted: Equatable {
-    var number: Int64
+  private struct Uncounted {
+    var row: SyncRun
     var times: Int
     var last: SyncRun
   }
@@ -30,33 +30,42 @@ final class SyncDiary: Sendable {
         let last = try await store.read { try SyncLog.last(in: $0) }
         switch SyncLogRule.verdict(on: run, after: last) {
         case .nothing: return
-        case .countLater: countLater(run, number: last?.id ?? 0)
+        case .countLater: if let last { countLater(run, last) }
         case .count, .row: try await keep(run)
         }
       } catch { logger.notice("How a sync ended was not noted.", metadata: ["error": "\(error)"]) }
     }.value
   }
 
-  private func countLater(_ run: SyncRun, number: Int64) {
+  private func countLater(_ run: SyncRun, _ row: SyncRun) {
     uncounted.withLock { uncounted in
-      let times = uncounted?.number == number ? uncounted?.times ?? 0 : 0
-      uncounted = Uncounted(number: number, times: times + 1, last: run)
+      let times = uncounted?.row.id == row.id ? uncounted?.times ?? 0 : 0
+      uncounted = Uncounted(row: row, times: times + 1, last: run)
     }
   }
 
+  /// What was not counted yet goes into the same transaction; when that fails it waits for the next.
   private func keep(_ run: SyncRun) async throws {
-    let open = uncounted.withLock { $0 }
+    let open = uncounted.withLock { uncounted in
+      defer { uncounted = nil }
+      return uncounted
+    }
+    do { try await write(run, open) } catch {
+      uncounted.withLock { if $0 == nil { $0 = open } }
+      throw error
+    }
+  }
+
+  private func write(_ run: SyncRun, _ open: Uncounted?) async throws {
     try await store.write(origin: .remote) { transaction in
       // Another process may have noted one since.
       let last = try SyncLog.last(in: transaction)
-      if let open { try SyncLog.count(open.times, upTo: open.last, number: open.number, in: transaction) }
+      if let open { try SyncLog.count(open.times, upTo: open.last, in: open.row, transaction) }
       switch SyncLogRule.verdict(on: run, after: last) {
       case .nothing: return
-      case .countLater, .count:
-        try SyncLog.count(1, upTo: run, number: last?.id ?? 0, in: transaction)
+      case .countLater, .count: if let last { try SyncLog.count(1, upTo: run, in: last, transaction) }
       case .row: try SyncLog.append(run, in: transaction)
       }
     }
-    uncounted.withLock { if $0 == open { $0 = nil } }
   }
 }

@@ -68,19 +68,22 @@ enum SyncLog {
     try trim.run()
   }
 
-  /// Lets a row stand for more syncs, up to one that ended as `run` did.
-  static func count(_ more: Int, upTo run: SyncRun, number: Int64, in transaction: WriteTransaction) throws {
+  /// Lets a row stand for more syncs, up to one that ended as `run` did; nothing when the row is not there any more.
+  static func count(
+    _ more: Int, upTo run: SyncRun, in row: SyncRun, _ transaction: WriteTransaction
+  ) throws {
     let update = try PreparedStatement(
       """
       UPDATE bothy_sync_log SET times = times + ?2, ended = ?3, process = ?4, requests = ?5, message = ?6
-      WHERE number = ?1
+      WHERE number = ?1 AND began = ?7
       """, in: transaction.database)
-    update.bind(number, at: 1)
+    update.bind(row.id, at: 1)
     update.bind(Int64(more), at: 2)
     update.bind(run.ended, at: 3)
     update.bind(Int64(run.process), at: 4)
     update.bind(Int64(run.requests), at: 5)
     update.bind(run.problem?.logMessage, at: 6)
+    update.bind(row.began, at: 7)
     try update.run()
   }
 

@@ -20,7 +20,8 @@ public struct SyncRun: Sendable, Hashable, Identifiable {
   public var requests: Int
   /// Why it did not run, or not to its end; nil when it did. Its text is cut short and freed of what opens doors.
   public var problem: SkipReason?
-  /// How many syncs in a row it stands for. Repetitions of the last minute may not be counted yet.
+  /// How many syncs in a row it stands for. Those within a minute of one that was counted are added by what their
+  /// process notes next, and not at all when it ends before.
   public var count: Int
 
   /// What syncs leave in the file, and tests and previews of screens make for themselves.

@@ -56,10 +56,10 @@ extension SkipReason {
   package var remedy: String {
     switch self {
     case .unreachable:
-      "See that the server runs and that this device can reach it; it is tried again by itself."
+      "See that the server runs and that this device can reach it; an app that runs tries again by itself."
     case .authenticationRequired: "Sign in again in the app, or give it a token that the server takes."
-    case .throttled: "It is tried again by itself when the server has room."
-    case .serverError: "Look at the server's log; it is tried again by itself."
+    case .throttled: "Wait until the server has room; an app that runs tries again by itself."
+    case .serverError: "Look at the server's log; an app that runs tries again by itself."
     case .refused(code: "local", _): "Run `bothy doctor` on the file, and see that the disk has room."
     case .refused: "Compare the server, the space and the account that the app syncs with."
     case .paused: "Resume syncing in the app, or force a sync."

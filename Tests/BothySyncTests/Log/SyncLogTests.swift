@@ -121,6 +121,29 @@ struct SyncLogTests {
     #expect(try log(pair.a)[1].requests == 0 && log(pair.a)[1].count == 2)
   }
 
+  @Test("A network that the policy spares is noted once, by a store that runs")
+  func spared() async throws {
+    let pair = try await Pair.sharing {
+      $0.syncPolicy = .wifiOnly
+      $0.triggers = [.save]
+    }
+    let store = pair.a.store
+    let known = try log(pair.a).count
+    let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
+    let clock = VirtualClock()
+    let running = Task { await store.run(reachability: feed, clock: clock) }
+    try await until { store.status.network.isExpensive }
+    for number in 0..<3 {
+      try await store.save(Note(id: "S\(number)", "saved"))
+      #expect(await store.sync().skipped == .expensiveNetwork)
+    }
+    running.cancel()
+    await running.value
+    let whole = try log(pair.a)
+    #expect(whole.count == known + 1 && whole.first?.problem == .expensiveNetwork)
+    #expect(try store.syncStanding().failing?.reason == .expensiveNetwork)
+  }
+
   @Test("Those who join a sync share its row")
   func joined() async throws {
     let pair = try await Pair.sharing()
