@@ -122,8 +122,7 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// A save, deletion or `write` of the `SyncedStore` under `.cacheThenNetwork`. Writes through its `store` and those of
-  /// other processes go with the next sync.
+  /// A save, deletion or `write` of the `SyncedStore` under `.cacheThenNetwork`; at once.
   public static let save = SyncTriggers(rawValue: 1)
   /// `run()` began, with pending work or a pull that was never completed.
   public static let start = SyncTriggers(rawValue: 2)
@@ -134,6 +133,10 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   /// The server hinted that there is news.
   public static let hints = SyncTriggers(rawValue: 16)
 
-  /// All five: what a configuration has unless told otherwise.
-  public static let `default`: SyncTriggers = [.save, .start, .timer, .reachability, .hints]
+  /// A write that went past the `SyncedStore` left something pending: one through its `store`, one of another process.
+  /// A second later, so that many are sent as one. Each look after a commit scans what is pending.
+  public static let commit = SyncTriggers(rawValue: 32)
+
+  /// All six: what a configuration has unless told otherwise.
+  public static let `default`: SyncTriggers = [.save, .start, .timer, .reachability, .hints, .commit]
 }

@@ -1,6 +1,7 @@
 import BothyStore
 
-/// What makes syncs from time to time: the timer for what is pending, polls of a remote that gives no hints.
+/// What makes syncs unasked: the timer for what is pending, polls of a remote that gives no hints, writes that went past
+/// the synced store.
 extension SyncedStore {
   /// Whether the app is in the foreground, as it says: set false when it goes to the background. There the timer and
   /// polls rest; what came due meanwhile is done once the app is back.
@@ -22,6 +23,20 @@ extension SyncedStore {
 
   func poll<C: Clock>(every interval: Duration, _ clock: C) async where C.Duration == Duration {
     await tick(every: interval, clock) { self.engine.ask() }
+  }
+
+  /// After commits, one look a second at most. What was pending already at the look before is being sent, or waits for
+  /// a reason: a sync that fails is tried again by the engine, not from here.
+  func askOnCommits<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    var known: Outbox.Extent?
+    for await _ in store.commits {
+      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
+        return
+      }
+      guard let found = try? await store.read({ try Outbox.extent(in: $0) }), found != known else { continue }
+      known = found
+      if !found.isEmpty && !engine.isBusy { engine.ask() }
+    }
   }
 
   private func tick<C: Clock>(

@@ -12,8 +12,8 @@ import Synchronization
 /// thread and makes no request. All throw `StoreError` for what the file or the schema refuses; those that ask the
 /// server throw `SyncError` too.
 public final class SyncedStore: Sendable {
-  /// The local store: reads and writes without any network. Writes through it are recorded like others and go with the
-  /// next sync; unlike those of the synced store they do not ask `run()` for one, which `requestSync` does.
+  /// The local store: reads and writes without any network. Writes through it are recorded and sent like others,
+  /// under `run()` a second later.
   public let store: Store
   /// The device's clock, and what is known of the server's.
   public let clock: SyncClock
@@ -193,6 +193,7 @@ public final class SyncedStore: Sendable {
       if let interval = configuration.pollInterval {
         group.addTask { await self.poll(every: interval, clock) }
       }
+      if triggers.contains(.commit) { group.addTask { await self.askOnCommits(clock) } }
       if triggers.contains(.hints), remote.givesHints { group.addTask { await self.askOnHints(clock) } }
       if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
       await engine.run(request: request, startsWithWork: hasWork, clock: clock)

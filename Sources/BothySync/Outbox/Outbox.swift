@@ -303,6 +303,24 @@ extension Outbox {
     return try select.step()
   }
 
+  /// How much is to be sent, so that two looks tell whether something came or went between them: the number of entries,
+  /// and the sum of the times of their last changes, cut so that it cannot overflow.
+  struct Extent: Equatable {
+    var entries: Int64
+    var edited: Int64
+    var isEmpty: Bool { entries == 0 }
+  }
+
+  /// A scan.
+  static func extent(in transaction: ReadTransaction) throws -> Extent {
+    let select = try PreparedStatement(
+      "SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0) FROM bothy_outbox WHERE state = 0",
+      in: transaction.database)
+    defer { select.reset() }
+    return try select.step()
+      ? Extent(entries: select.int(at: 0), edited: select.int(at: 1)) : Extent(entries: 0, edited: 0)
+  }
+
   /// Whether nothing at all is pending.
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement("SELECT 1 FROM bothy_outbox LIMIT 1", in: transaction.database)

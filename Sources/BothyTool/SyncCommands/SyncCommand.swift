@@ -69,18 +69,10 @@ struct SyncCommand: AsyncParsableCommand {
   private func follow(_ session: Session) async throws {
     let (store, output) = (session.store, output)
     let reports = store.reports
-    let commits = store.store.commits
     try await Interrupts.running {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await store.run() }
         group.addTask { await store.sync() }
-        group.addTask {
-          // Another process's writes are no saves of this one: a commit with pending work asks for a sync.
-          for await _ in commits {
-            let pending = try? store.pendingCounts().total  // unreadable: the pass says why
-            if pending != 0 { store.requestSync() }
-          }
-        }
         for await report in reports {
           do {
             try output.print {

@@ -56,6 +56,70 @@ struct RunTests {
     #expect(try await running.pair.serverTitle("T2") == "two")
   }
 
+  @Test("What is written past the synced store is sent a second later, many writes as one")
+  func commit() async throws {
+    let running = try await start([.commit])
+    let a = running.pair.a
+    for id in ["T2", "T3", "T4"] { try a.insert(id, "beside") }
+    await running.clock.waitForSleepers()
+    #expect(running.clock.sleepers == [.seconds(1)])
+    #expect(a.remote.requests.isEmpty)
+    running.clock.advance(by: .seconds(1))
+    try await until { try a.store.outbox().isEmpty }
+    #expect(a.remote.requests.flatMap(\.operations).count == 3)
+    #expect(a.remote.requests.filter { !$0.operations.isEmpty }.count == 1)
+    await running.stop()
+  }
+
+  @Test("What another process writes into the file is sent by the one that runs")
+  func foreignCommit() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.store.store.close()
+    func open(_ triggers: SyncTriggers) throws -> SyncedStore {
+      var configuration = SyncConfiguration.quiet
+      configuration.triggers = triggers
+      return try SyncedStore(
+        at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
+        configuration: configuration)
+    }
+    let (running, other) = (try open(.commit), try open([]))
+    let clock = VirtualClock()
+    let task = Task { await running.run(clock: clock) }
+    // Until the watch on other processes has begun, nobody is told of what they write.
+    var written = 0
+    while clock.sleepers.isEmpty {
+      written += 1
+      let note = Note(id: "N\(written)", "from beside")
+      try await other.store.write { try $0.insert(note) }
+    }
+    try await until {
+      clock.advance(by: .seconds(1))
+      return try running.outbox().isEmpty
+    }
+    #expect(try await pair.serverTitle("N\(written)") == "from beside")
+    task.cancel()
+    await task.value
+    try other.store.close()
+    try running.store.close()
+  }
+
+  @Test("A sync that fails is not asked for again by what it wrote itself")
+  func failedCommit() async throws {
+    let running = try await start([.commit]) { $0.a.remote.isOffline = true }
+    let a = running.pair.a
+    try a.insert("T2", "two")
+    await running.clock.waitForSleepers()
+    running.clock.advance(by: .seconds(1))
+    for attempt in 1...6 {
+      try await until { a.store.status.phase == .waiting(attempt: attempt) }
+      #expect(a.remote.requests.count == attempt)
+      let wait = Duration.seconds(1 << (attempt - 1))
+      try await until { running.clock.sleepers.contains(wait) }
+      running.clock.advance(by: wait)
+    }
+    await running.stop()
+  }
+
   @Test("Every ten minutes it syncs, and only if something is to be sent")
   func timer() async throws {
     let running = try await start([.timer])
