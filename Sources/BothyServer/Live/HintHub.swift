@@ -130,3 +130,20 @@ public final class HintHub: Sendable {
     }
   }
 }
+
+/// When one stream may be told of news again. Pure.
+package struct HintPace {
+  private let interval: Duration
+  private var last: ContinuousClock.Instant?
+
+  /// - Parameter interval: the least time between two hints.
+  package init(interval: Duration) { self.interval = interval }
+
+  /// When to tell what is known now; nil for at once.
+  package func moment(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    guard let next = last?.advanced(by: interval), next > now else { return nil }
+    return next
+  }
+
+  package mutating func told(at moment: ContinuousClock.Instant) { last = moment }
+}

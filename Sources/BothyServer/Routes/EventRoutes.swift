@@ -44,14 +44,14 @@ extension ServerParts {
       try await withGracefulShutdownHandler {
         try await writer.write(ByteBuffer(string: ": open\nretry: 3000\n\n"))
         if let lastSeen, lastSeen != hints.lastID(space: space) { subscription.notify(.news) }
-        var mayTell = ContinuousClock.now
+        var pace = HintPace(interval: hintInterval)
         while var signals = await subscription.next() {
-          if signals.contains(.news), mayTell > .now {
-            guard (try? await Task.sleep(until: mayTell)) != nil else { return }
+          if signals.contains(.news), let moment = pace.moment(after: .now) {
+            guard (try? await Task.sleep(until: moment)) != nil else { return }
             signals.formUnion(subscription.take())
           }
           guard await admission?.holds() ?? true else { return }
-          if signals.contains(.news) { mayTell = .now + hintInterval }
+          if signals.contains(.news) { pace.told(at: .now) }
           let text = signals.contains(.news) ? news(space) : ": alive\n\n"
           try await writer.write(ByteBuffer(string: text))
         }

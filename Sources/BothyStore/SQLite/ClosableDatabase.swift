@@ -23,10 +23,15 @@ package final class ClosableDatabase: Sendable {
   package func read<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws -> Result {
+    try Task.checkCancellation()
     let pass = try gate.pass()
-    return try await database.read {
-      pass.giveBack()
-      return try body($0)
+    // GRDB's own asynchronous read goes back to the caller's executor with a reader in its hands: where all threads of
+    // that wait in synchronous reads for a reader, none would ever go on.
+    return try await withCheckedThrowingContinuation { continuation in
+      database.asyncRead { connection in
+        pass.giveBack()
+        continuation.resume(with: Swift.Result { try body(connection.get()) })
+      }
     }
   }
 
