@@ -8,7 +8,7 @@
   import Testing
 
   /// What the loader on Linux does about a server that closes connections instead of answering.
-  @Suite("Connections that the server closed", .timeLimit(.minutes(1)))
+  @Suite("Connections that the server closed", .timeLimit(.minutes(5)))
   struct ClosedConnectionTests {
     /// Loads from a server that closes the first so many connections when a request comes.
     private func load(

@@ -9,7 +9,7 @@ import ServiceLifecycle
 import Testing
 
 /// What goes over a connection to a proxy: real sockets, bytes written by hand.
-@Suite("Connections to the cache as a proxy", .timeLimit(.minutes(1)))
+@Suite("Connections to the cache as a proxy", .timeLimit(.minutes(5)))
 struct ProxyConnectionTests {
   private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Requests that come again in the same bytes, which a proxy does not parse again, over real sockets.
-@Suite("Requests that a proxy knows by their bytes", .timeLimit(.minutes(1)))
+@Suite("Requests that a proxy knows by their bytes", .timeLimit(.minutes(5)))
 struct ProxyShortcutTests {
   private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\"", .contentType: "text/plain"]
   private let known = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
