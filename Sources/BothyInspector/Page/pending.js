@@ -35,8 +35,8 @@ function row(entry, context) {
   return h("tr", { key: `${entry.type}/${entry.id}` },
     h("td", null, badge(entry.kind)),
     h("th", { scope: "row" }, h("span", { class: "dim" }, entry.type, " "), recordLink(entry.type, entry.id)),
-    h("td", null, h("div", { class: "clip" }, entry.kind === "delete" ? h("span", { class: "dim" }, "the whole record") : fields.join(", ") || h("span", { class: "dim" }, "nothing any more"))),
     h("td", { class: "why" }, why(entry, context.summary)),
+    h("td", null, h("div", { class: "clip" }, entry.kind === "delete" ? h("span", { class: "dim" }, "the whole record") : fields.join(", ") || h("span", { class: "dim" }, "nothing any more"))),
     h("td", { class: "dim nowrap" }, now ? `${span(now - entry.edited)} ago` : when(entry.edited)));
 }
 
@@ -61,7 +61,7 @@ export default {
         ? h("p", { id: "failing", class: "banner wait" }, h("span", null, failed(context.summary.failing, context.summary.now), " ", h("a", { href: "#/timeline" }, "See the timeline"))) : null,
       blobs?.waiting ? h("p", null, `${plural(blobs.waiting, "file")} to upload: ${bytes(blobs.sent)} of ${bytes(blobs.bytes)} are there.`) : null,
       data.entries.length
-        ? table("Pending changes", ["What", "Record", "Fields", "Why it waits", "Since"], data.entries.map((entry) => row(entry, context)))
+        ? table("Pending changes", ["What", "Record", "Why it waits", "Fields", "Since"], data.entries.map((entry) => row(entry, context)))
         : empty("Nothing waits.", "Each record with changes that the server does not have would be listed here, with the reason why it waits."),
       data.total > SIZE || memory.marks.length ? pager(context,
         data.entries.length ? `${number(first + 1)}–${number(first + data.entries.length)} of ${number(data.total)}` : "", data.next) : null,

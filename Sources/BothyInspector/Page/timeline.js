@@ -1,6 +1,6 @@
 // How syncs ended as the file remembers it, what happened while the inspector looked on, and what the server remembers.
 
-import { h } from "./dom.js";
+import { acts, h } from "./dom.js";
 import { badge, clock, empty, number, plural, recordLink, span, table, when } from "./format.js";
 
 const names = {
@@ -90,7 +90,7 @@ export default {
               h("td", { class: "dim" }, entry.fields.join(", ")))))
           : memory.history ? empty("The server remembers no changes.", "Who changed what would be listed here, the newest first.") : null,
         summary?.server
-          ? (!memory.history || memory.next) && h("button", { type: "button", id: "ask", disabled: memory.asking, onclick: () => askServer(context) },
+          ? (!memory.history || memory.next) && h("button", { type: "button", id: "ask", ...acts(!memory.asking, () => askServer(context)) },
             memory.history ? "Show older changes" : "Ask the server who changed what")
           : h("p", { class: "dim" }, "This database has no server to ask.")),
     ];
