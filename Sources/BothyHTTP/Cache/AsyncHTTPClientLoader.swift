@@ -45,10 +45,10 @@
     deinit { client.shutdown { _ in } }
 
     /// Sends the request and returns when the head of the answer is there. A GET or HEAD that met a connection which
-    /// the server had closed is sent again, twice at most (RFC 9110 §9.2.2): several kept ones may have been closed.
+    /// the server had closed is sent again, four times at most (RFC 9110 §9.2.2): several kept ones may have been closed.
     public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
       let onlyAsks = request.method == .get || request.method == .head
-      var left = onlyAsks ? 2 : 0
+      var left = onlyAsks ? 4 : 0
       while true {
         do { return try await send(request) } catch {
           guard left > 0, Self.isClosed(error), !Task.isCancelled else { throw Self.failure(error) }
@@ -60,6 +60,12 @@
     /// Whether the server closed the connection before it answered, in an orderly way or not.
     private static func isClosed(_ error: any Error) -> Bool {
       if let error = error as? IOError { return error.errnoCode == ECONNRESET || error.errnoCode == EPIPE }
+      if let error = error as? ChannelError {
+        switch error {
+        case .ioOnClosedChannel, .alreadyClosed, .outputClosed, .inputClosed, .eof: return true
+        default: return false
+        }
+      }
       return (error as? HTTPClientError) == .remoteConnectionClosed
     }
 
