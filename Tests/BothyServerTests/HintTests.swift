@@ -25,14 +25,10 @@ struct HintTests {
 
   @Test("A stream is not told of more than fits the pace, however often others write")
   func distance() async throws {
-    let clock = ClockUnderTest()
-    let issuer = IssuerUnderTest()
     let distance = Duration.milliseconds(100)
-    var server = try ServerUnderTest(limits: .init(hintInterval: distance))
-    server.configuration.access = try await issuer.access(JWTRules(leeway: .zero))
-    server.configuration.now = { clock.now }
+    let (server, clock, token) = try await IssuerUnderTest().serverWithEndingToken(
+      limits: .init(hintInterval: distance))
     let hints = server.configuration.hints
-    let token = try await issuer.hs256(.init(exp: 50))
     try await server.run { call async throws in
       async let stream = call.with(token: token)(.get, "/v1/spaces/hut/events")
       while hints.streamCount == 0 { await Task.yield() }

@@ -73,3 +73,16 @@ struct IssuerUnderTest: Sendable {
     return AccessControl(jwt: keys, rules: rules, tokens: tokens)
   }
 }
+
+extension IssuerUnderTest {
+  /// A server with a clock that the test moves, and a token that ends there at 50 seconds.
+  func serverWithEndingToken(
+    limits: ServerConfiguration.Limits = .init()
+  ) async throws -> (server: ServerUnderTest, clock: ClockUnderTest, token: String) {
+    let clock = ClockUnderTest()
+    var server = try ServerUnderTest(limits: limits)
+    server.configuration.access = try await access(JWTRules(leeway: .zero))
+    server.configuration.now = { clock.now }
+    return (server, clock, try await hs256(.init(exp: 50)))
+  }
+}

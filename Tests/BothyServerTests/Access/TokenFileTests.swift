@@ -161,13 +161,8 @@ struct AccessReloadTests {
 
   @Test("a stream of events ends with its token, before the next hint")
   func endedStream() async throws {
-    let clock = ClockUnderTest()
-    let issuer = IssuerUnderTest()
-    var server = try ServerUnderTest()
-    server.configuration.access = try await issuer.access(JWTRules(leeway: .zero))
-    server.configuration.now = { clock.now }
+    let (server, clock, token) = try await IssuerUnderTest().serverWithEndingToken()
     let hints = server.configuration.hints
-    let token = try await issuer.hs256(.init(exp: 50))
     try await server.run { call async throws in
       async let stream = call.with(token: token)(.get, "/v1/spaces/hut/events")
       while hints.streamCount == 0 { await Task.yield() }
