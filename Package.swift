@@ -2,13 +2,17 @@
 import CompilerPluginSupport
 import PackageDescription
 
-/// Every target is compiled in the Swift 6 language mode, and warnings are errors.
-let strict: [SwiftSetting] = [
-  .treatAllWarnings(as: .error),
+/// True in this repository's scripts and checks, which set the variable. An app that depends on the package leaves it out.
+let isDevelopment = Context.environment["BOTHY_DEVELOPMENT"] != nil
+
+/// Every target is compiled in the Swift 6 language mode. Warnings are errors in development only: Xcode and the
+/// `swiftbuild` build system pass `-suppress-warnings` to dependencies, which conflicts with `-warnings-as-errors`.
+var strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
+if isDevelopment { strict.append(.treatAllWarnings(as: .error)) }
 
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -50,10 +54,10 @@ let package = Package(
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.0"..<"605.0.0"),
   ],
   targets: [
-    .target(name: "BothyStore", dependencies: [grdb, sqlite, log], swiftSettings: strict),
+    .target(name: "BothyStore", dependencies: [grdb, sqlite, log, "CBothySQLite"], swiftSettings: strict),
     .target(
       name: "BothySync",
       dependencies: ["BothyStore", grdb, log, .product(name: "Crypto", package: "swift-crypto")],
@@ -65,7 +69,7 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
-      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CZlib", grdb, httpTypes],
+      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CBothyZlib", grdb, httpTypes],
       swiftSettings: strict),
     .target(name: "BothySettings", dependencies: ["BothyStore", grdb], swiftSettings: strict),
     .target(
@@ -88,7 +92,8 @@ let package = Package(
           name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: strict),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .target(name: "CBothyZlib", linkerSettings: [.linkedLibrary("z")]),
+    .target(name: "CBothySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .systemLibrary(
       name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
@@ -96,7 +101,7 @@ let package = Package(
     .target(
       name: "BothyServer",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "CZlib", httpTypes, log, lifecycle,
+        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "CBothyZlib", httpTypes, log, lifecycle,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -183,7 +188,7 @@ let package = Package(
     .testTarget(
       name: "BothyGeoTests",
       dependencies: [
-        "BothyStore", "BothyCache", "BothyGeo", "BothyHTTP", "BothyTesting", "CZlib", grdb, httpTypes,
+        "BothyStore", "BothyCache", "BothyGeo", "BothyHTTP", "BothyTesting", "CBothyZlib", grdb, httpTypes,
       ],
       swiftSettings: strict),
     .testTarget(
@@ -205,7 +210,7 @@ let package = Package(
       name: "BothyServerTests",
       dependencies: [
         "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyPostgres", "BothyTesting",
-        "CZlib",
+        "CBothyZlib",
         httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -238,3 +243,20 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// A quick round builds the named targets and what they depend on: `BOTHY_TARGETS=BothyStoreTests swift test`.
+if let names = Context.environment["BOTHY_TARGETS"]?.split(separator: ",").map(String.init) {
+  var needed: Set<String> = []
+  var open = names
+  while let name = open.popLast() {
+    guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+    for dependency in target.dependencies {
+      if case .byNameItem(let name, _) = dependency { open.append(name) }
+    }
+  }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products.removeAll { product in
+    guard let library = product as? Product.Library else { return true }
+    return !library.targets.allSatisfy(needed.contains)
+  }
+}

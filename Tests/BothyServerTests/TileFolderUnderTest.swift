@@ -1,5 +1,5 @@
 import BothyGeo
-import CZlib
+import CBothyZlib
 import Foundation
 
 /// A folder of a test's own, filled with tiles and archives.

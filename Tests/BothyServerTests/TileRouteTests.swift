@@ -2,7 +2,7 @@ import BothyCache
 import BothyGeo
 import BothyServer
 import BothyStore
-import CZlib
+import CBothyZlib
 import Foundation
 import HTTPTypes
 import NIOCore

@@ -1,4 +1,4 @@
-import CZlib
+import CBothyZlib
 import Foundation
 
 /// Gzip (RFC 1952) by the system's zlib: unpacking with bounded output, and packing.

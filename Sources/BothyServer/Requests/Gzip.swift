@@ -1,4 +1,4 @@
-import CZlib
+import CBothyZlib
 
 /// Whole bodies in and out of gzip (RFC 1952), by the system's zlib, with bounded output.
 enum Gzip {

@@ -1,2 +1,0 @@
-/* The system's zlib, for gzip bodies on the server. */
-#include <zlib.h>
