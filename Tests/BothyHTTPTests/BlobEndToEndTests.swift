@@ -56,7 +56,7 @@ struct BlobEndToEndTests {
         Issue.record("no address")
         return
       }
-      let transport = AsyncHTTPClientTransport()
+      let transport = platformTransport()
       let answer = try await transport.send(
         TransportRequest(.get, url.absoluteString, headers: [.authorization: "Bearer a-token"]))
       #expect(Data(answer.body) == picture)

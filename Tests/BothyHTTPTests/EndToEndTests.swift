@@ -77,7 +77,7 @@ struct EndToEndTests {
     try await RunningServer.run(tokens: Self.tokens) { server in
       let asked = Mutex(0)
       let remote = BothyRemote(
-        url: server.url + "/", space: "hut", transport: AsyncHTTPClientTransport()
+        url: server.url + "/", space: "hut", transport: platformTransport()
       ) {
         asked.withLock { asked in
           asked += 1
@@ -117,7 +117,7 @@ struct EndToEndTests {
   @Test("a body over the limit is refused, and the connection goes on")
   func tooLarge() async throws {
     try await RunningServer.run(limits: .init(bodySize: 100_000)) { server in
-      let transport = AsyncHTTPClientTransport()
+      let transport = platformTransport()
       let remote = BothyRemote(url: server.url, space: "hut", transport: transport)
       let long = Operation(
         id: "1", kind: .insert, record: RecordID(type: "T", id: "1"),
@@ -136,7 +136,7 @@ struct EndToEndTests {
     try await RunningServer.run { server in
       _ = try await server.remote().exchange(
         SyncRequest(device: "a", operations: (0..<100).map { insert("\($0)") }))
-      let transport = AsyncHTTPClientTransport(compression: true)
+      let transport = platformTransport(compression: true)
       let address = server.url + "/v1/spaces/hut/containers/Todo"
       let first = try await transport.send(TransportRequest(.get, address))
       let tag = try #require(first.headers[.eTag])
@@ -146,7 +146,7 @@ struct EndToEndTests {
       let page = try await transport.send(TransportRequest(.get, server.url + "/v1/spaces/hut/changes"))
       #expect(page.headers[.contentEncoding] == "gzip")
       #expect(try JSONValue(parsing: page.body)["changes"]?.arrayValue?.count == 100)
-      let small = AsyncHTTPClientTransport(compression: false, bodyLimit: 1000)
+      let small = platformTransport(compression: false, bodyLimit: 1000)
       let error = await #expect(throws: RemoteError.self) {
         try await small.send(TransportRequest(.get, server.url + "/v1/spaces/hut/changes"))
       }
@@ -162,7 +162,7 @@ struct EndToEndTests {
       ("nonsense", .rejected),
     ] {
       let remote = BothyRemote(
-        url: url, space: "hut", transport: AsyncHTTPClientTransport(), timeout: .seconds(5), allowsHTTP: true)
+        url: url, space: "hut", transport: platformTransport(), timeout: .seconds(5), allowsHTTP: true)
       let error = await #expect(throws: RemoteError.self) { try await remote.exchange(request) }
       #expect(error?.errorClass == expected, "\(url): \(String(describing: error))")
     }

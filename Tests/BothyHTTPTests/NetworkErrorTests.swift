@@ -35,7 +35,7 @@ struct NetworkErrorTests {
   func noNetwork() async throws {
     let mute = try MuteServer()
     for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
-      let store = try store(url, AsyncHTTPClientTransport(), timeout: .milliseconds(300))
+      let store = try store(url, platformTransport(), timeout: .milliseconds(300))
       let found = try await store.fetch(Query<Card>(), options: networkElseCache)
       #expect(found.values.map(\.title) == ["kept"], "\(url)")
       #expect(found.origin == .cache)
@@ -53,7 +53,7 @@ struct NetworkErrorTests {
     "a connection that is lost after the server did its work leaves the write pending, and it is made once")
   func lostAnswer() async throws {
     try await RunningServer.run { server in
-      let network = FaultyTransport(AsyncHTTPClientTransport())
+      let network = FaultyTransport(platformTransport())
       let store = try store(server.url, network)
       _ = await store.sync()
       network.setScript { _ in .lostAnswer }
@@ -73,7 +73,7 @@ struct NetworkErrorTests {
     "what a server refuses is thrown, not answered from here and not taken for a lack of network",
     arguments: [500, 403, 400])
   func refusals(_ status: Int) async throws {
-    let network = FaultyTransport(AsyncHTTPClientTransport())
+    let network = FaultyTransport(platformTransport())
     network.setScript { _ in .status(status) }
     let store = try store("http://127.0.0.1:1", network)
     await #expect(throws: SyncError.self) {
@@ -91,7 +91,7 @@ struct NetworkErrorTests {
   func throttled() async throws {
     for header in ["2", "Sat, 21 Nov 2026 05:38:52 GMT"] {
       try await RunningServer.run { server in
-        let network = FaultyTransport(AsyncHTTPClientTransport())
+        let network = FaultyTransport(platformTransport())
         let asked = Mutex(0)
         network.setScript { _ in
           asked.withLock { asked in

@@ -72,12 +72,19 @@
       var running: [Int: Running] = [:]
       /// Whether the last connection to a host carried several requests at a time.
       var isMultiplexed: [String: Bool] = [:]
+      /// Failures of tasks that ended before they were added, because their caller had cancelled them by then.
+      var endedEarly: [Int: LoadFailure] = [:]
     }
 
     private let state = Mutex(State())
 
     func add(_ task: URLSessionTask, host: String, _ head: Head) {
-      state.withLock { $0.running[task.taskIdentifier] = Running(host: host, head: head) }
+      let failure = state.withLock { state in
+        let failure = state.endedEarly.removeValue(forKey: task.taskIdentifier)
+        if failure == nil { state.running[task.taskIdentifier] = Running(host: host, head: head) }
+        return failure
+      }
+      if let failure { head.resume(returning: .failure(failure)) }
     }
 
     func urlSession(
@@ -102,7 +109,7 @@
       }
       var fields = HTTPFields()
       for (name, value) in response.allHeaderFields {
-        if let name = (name as? String).flatMap(HTTPField.Name.init), let value = value as? String {
+        if let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String {
           fields.append(HTTPField(name: name, value: value))
         }
       }
@@ -130,7 +137,13 @@
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-      let running = state.withLock { $0.running.removeValue(forKey: task.taskIdentifier) }
+      let running = state.withLock { state in
+        let running = state.running.removeValue(forKey: task.taskIdentifier)
+        if running == nil, let error {
+          state.endedEarly[task.taskIdentifier] = Self.failure(error, afterHead: false)
+        }
+        return running
+      }
       guard let error else {
         running?.body?.finish()
         return

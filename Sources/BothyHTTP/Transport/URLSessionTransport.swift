@@ -43,7 +43,16 @@
         let (body, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
         let task = Task {
           do {
-            for try await byte in bytes { continuation.yield([byte]) }
+            var piece: [UInt8] = []
+            for try await byte in bytes {
+              piece.append(byte)
+              // Events end with a line, so a piece that ends there reaches its reader at once.
+              if byte == UInt8(ascii: "\n") || piece.count == 4096 {
+                continuation.yield(piece)
+                piece.removeAll(keepingCapacity: true)
+              }
+            }
+            continuation.yield(piece)
             continuation.finish()
           } catch {
             continuation.finish(throwing: Self.remoteError(error))
@@ -74,7 +83,7 @@
       }
       var fields = HTTPFields()
       for (name, value) in response.allHeaderFields {
-        guard let name = (name as? String).flatMap(HTTPField.Name.init), let value = value as? String else {
+        guard let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String else {
           continue
         }
         fields.append(HTTPField(name: name, value: value))

@@ -5,7 +5,7 @@
     /// One property for a control: `Toggle("24 hours", isOn: model.binding(\.uses24Hours))`. Setting it commits; what is
     /// refused springs back.
     public func binding<Value: Sendable>(
-      _ property: WritableKeyPath<Group, Value> & Sendable
+      _ property: any WritableKeyPath<Group, Value> & Sendable
     ) -> Binding<Value> {
       Binding { @MainActor in
         self.value[keyPath: property]

@@ -48,6 +48,11 @@ final class TileHost: Sendable {
       while true {
         let connection = accept(listener, nil, nil)
         guard connection >= 0 else { return }
+        #if canImport(Darwin)
+          // A client that has gone must end the answer, not the process.
+          var isOn: Int32 = 1
+          setsockopt(connection, SOL_SOCKET, SO_NOSIGPIPE, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        #endif
         Thread.detachNewThread { [weak self] in
           self?.serve(connection)
           close(connection)

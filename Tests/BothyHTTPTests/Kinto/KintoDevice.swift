@@ -36,7 +36,7 @@ final class KintoDevice {
     self.space = space
     self.configuration = configuration
     self.time = time
-    network = FaultyTransport(AsyncHTTPClientTransport(compression: false))
+    network = FaultyTransport(platformTransport(compression: false))
     var options = KintoOptions()
     options.timeout = .seconds(20)
     remote = KintoRemote(

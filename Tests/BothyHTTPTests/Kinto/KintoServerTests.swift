@@ -207,7 +207,7 @@ struct KintoServerTests {
     try b.insert(Card(id: "new", "made offline"))
     try b.update("c1") { $0.title = "edited offline" }
     let url = try #require(RealKinto.url) + "/v1/buckets/" + KintoName.encode(space)
-    let gone = try await AsyncHTTPClientTransport().send(
+    let gone = try await platformTransport().send(
       TransportRequest(.delete, url, headers: [.authorization: "Basic dGVzdGVyOnNlY3JldA=="]))
     #expect(gone.status == 200)
     try await settle(b, a)
@@ -252,7 +252,7 @@ struct KintoServerTests {
     try a.insert(Card(id: "c", "one"))
     try await settle(a)
     let stranger = KintoRemote(
-      url: try #require(RealKinto.url), space: space, transport: AsyncHTTPClientTransport(),
+      url: try #require(RealKinto.url), space: space, transport: platformTransport(),
       credentials: .basic(user: "stranger", password: "x"))
     let error = await #expect(throws: RemoteError.self) {
       try await stranger.exchange(SyncRequest(device: "s", pulls: [.init(.space)]))

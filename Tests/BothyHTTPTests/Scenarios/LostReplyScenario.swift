@@ -19,7 +19,7 @@ struct LostReplyScenario {
       let port = try #require(server.url.split(separator: ":").last.flatMap { Int($0) })
       try await CuttingProxy.run(to: port) { proxy in
         let remote = BothyRemote(
-          url: proxy.url, space: "hut", transport: AsyncHTTPClientTransport(compression: false),
+          url: proxy.url, space: "hut", transport: platformTransport(compression: false),
           timeout: .seconds(20))
         var configuration = SyncConfiguration.quiet
         configuration.mergePolicies = MergePolicies(.fieldMerge)

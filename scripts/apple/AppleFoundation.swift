@@ -1,0 +1,57 @@
+// Members of Foundation and Dispatch that only Apple's platforms have. Imported into every file that is checked.
+@_exported public import Darwin
+@_exported public import Dispatch
+@_exported public import Foundation
+@_exported public import FoundationNetworking
+
+extension ProcessInfo {
+  public var isLowPowerModeEnabled: Bool { false }
+}
+
+extension Notification.Name {
+  public static let NSProcessInfoPowerStateDidChange = Notification.Name("NSProcessInfoPowerStateDidChange")
+}
+
+extension FileManager {
+  public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? { nil }
+}
+
+extension URLSession {
+  public struct AsyncBytes: AsyncSequence, Sendable {
+    public typealias Element = UInt8
+    public struct AsyncIterator: AsyncIteratorProtocol {
+      public mutating func next() async throws -> UInt8? { nil }
+    }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+  }
+
+  public func bytes(
+    for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
+  ) async throws -> (AsyncBytes, URLResponse) { throw URLError(.unknown) }
+}
+
+public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {
+  var data: DispatchSource.FileSystemEvent { get }
+}
+
+public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {
+  var data: DispatchSource.MemoryPressureEvent { get }
+}
+
+extension DispatchSource {
+  public struct MemoryPressureEvent: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let normal = MemoryPressureEvent(rawValue: 1)
+    public static let warning = MemoryPressureEvent(rawValue: 2)
+    public static let critical = MemoryPressureEvent(rawValue: 4)
+  }
+
+  public class func makeFileSystemObjectSource(
+    fileDescriptor: Int32, eventMask: FileSystemEvent, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceFileSystemObject { fatalError("This is for the type checker.") }
+
+  public class func makeMemoryPressureSource(
+    eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceMemoryPressure { fatalError("This is for the type checker.") }
+}
