@@ -1,26 +1,41 @@
 import Foundation
+import Synchronization
 
 /// Makes the default ids: UUID version 7 (RFC 9562 section 5.7) as lower-case text.
 ///
 /// The first 48 bits are the Unix time in milliseconds, so ids made later sort later and land at the end of an
-/// index: measured, inserts cost 0.6 of those with random ids. Ids are unique by their 74 random bits, not by
-/// the clock; a clock set back costs order, never uniqueness.
+/// index: measured, inserts cost 0.6 of those with random ids. Within a process each id sorts behind those made
+/// before it, whichever threads made them and wherever the clock was set. Ids are unique by their 74 random bits,
+/// not by the clock.
 public enum UUIDv7 {
-  /// A new id: the time of now and the system's random numbers.
+  private static let sequence = UUIDv7Sequence()
+
+  /// A new id: the time of now and the system's random numbers. Sorts behind every id that this gave before.
   public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
-    return make(at: Timestamp(Date()), using: &generator)
+    return sequence.next(at: Timestamp(Date()), using: &generator)
   }
 
-  /// With a given time and randomness, for tests that replay.
+  /// With a given time and randomness, for tests that replay. Knows nothing of ids made before.
   public static func make(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
+    let id = random(at: time, using: &generator)
+    return text(id.high, id.low)
+  }
+
+  fileprivate typealias Words = (high: UInt64, low: UInt64)
+
+  fileprivate static func random(at time: Timestamp, using generator: inout some RandomNumberGenerator)
+    -> Words
+  {
     let milliseconds = UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
     let high = milliseconds << 16 | 0x7000 | generator.next() & 0x0FFF
-    let low = 0x8000_0000_0000_0000 | generator.next() & 0x3FFF_FFFF_FFFF_FFFF
-    return text(high, low)
+    return (high, variant | generator.next() & lowBits)
   }
 
-  private static func text(_ high: UInt64, _ low: UInt64) -> String {
+  fileprivate static let variant: UInt64 = 0x8000_0000_0000_0000
+  fileprivate static let lowBits: UInt64 = 0x3FFF_FFFF_FFFF_FFFF
+
+  fileprivate static func text(_ high: UInt64, _ low: UInt64) -> String {
     String(unsafeUninitializedCapacity: 36) { buffer in
       var position = 0
       for nibble in 0..<32 {
@@ -35,5 +50,36 @@ public enum UUIDv7 {
       }
       return 36
     }
+  }
+}
+
+/// Ids of which each sorts behind the one before it (RFC 9562 section 6.2, method 2).
+///
+/// While the clock shows the last id's millisecond or an earlier time, the random bits of the last id are counted up by
+/// a random amount, so that ids stay unguessable. A clock that was set back is followed again when it has caught up.
+package final class UUIDv7Sequence: Sendable {
+  private let last = Mutex<UUIDv7.Words>((0, 0))
+
+  /// A sequence that knows no id yet.
+  package init() {}
+
+  /// The next id, made from this time or, where that is no later than the last id's, from the last id.
+  package func next(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
+    let step = generator.next() & 0xFFFF_FFFF
+    let fresh = UUIDv7.random(at: time, using: &generator)
+    let id = last.withLock { last in
+      last = fresh.high >> 16 > last.high >> 16 ? fresh : Self.successor(of: last, by: step + 1)
+      return last
+    }
+    return UUIDv7.text(id.high, id.low)
+  }
+
+  /// Counts the 74 random bits up; where they are used up, the time.
+  private static func successor(of id: UUIDv7.Words, by step: UInt64) -> UUIDv7.Words {
+    let low = (id.low & UUIDv7.lowBits) + step
+    guard low > UUIDv7.lowBits else { return (id.high, UUIDv7.variant | low) }
+    let rest = UUIDv7.variant | low & UUIDv7.lowBits
+    guard id.high & 0x0FFF == 0x0FFF else { return (id.high + 1, rest) }
+    return ((id.high >> 16 &+ 1) << 16 | 0x7000, rest)
   }
 }

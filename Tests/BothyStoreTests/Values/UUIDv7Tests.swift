@@ -1,0 +1,57 @@
+import BothyStore
+import Testing
+
+@Suite("Ids")
+struct UUIDv7Tests {
+  /// Gives the same number each time.
+  private struct Constant: RandomNumberGenerator {
+    var number: UInt64
+    func next() -> UInt64 { number }
+  }
+
+  private func isAscending(_ ids: [String]) -> Bool { zip(ids, ids.dropFirst()).allSatisfy { $0 < $1 } }
+
+  @Test("Each id sorts behind those made before it, many within one millisecond")
+  func ascending() {
+    #expect(isAscending((0..<20_000).map { _ in UUIDv7.make() }))
+  }
+
+  @Test("On several threads too, each id sorts behind those made before it, and none comes twice")
+  func threads() async {
+    let lists = await withTaskGroup(of: [String].self) { group in
+      for _ in 0..<4 { group.addTask { (0..<5000).map { _ in UUIDv7.make() } } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(lists.allSatisfy(isAscending))
+    #expect(Set(lists.joined()).count == 20_000)
+  }
+
+  @Test("A clock that was set back costs no order, and is followed when it has caught up")
+  func clockSetBack() {
+    let sequence = UUIDv7Sequence()
+    var generator = SystemRandomNumberGenerator()
+    let times: [Int64] = [1000, 1000, 400, 999, 1000, 1001, 0, 1001]
+    let ids = times.map { sequence.next(at: Timestamp(milliseconds: $0), using: &generator) }
+    #expect(isAscending(ids))
+    #expect(ids.map { $0.prefix(13) } == [1000, 1000, 1000, 1000, 1000, 1001, 1001, 1001].map(time))
+  }
+
+  @Test("Where the random bits of a millisecond are used up, the next one begins; ids stay of version 7")
+  func usedUp() {
+    let sequence = UUIDv7Sequence()
+    var generator = Constant(number: .max)
+    let ids = (0..<3).map { _ in sequence.next(at: Timestamp(milliseconds: 5), using: &generator) }
+    #expect(isAscending(ids))
+    #expect(ids.map { $0.prefix(13) } == [5, 6, 6].map(time))
+    for id in ids {
+      #expect(id.count == 36)
+      #expect(Array(id)[14] == "7" && "89ab".contains(Array(id)[19]))
+    }
+  }
+
+  /// How an id of this millisecond begins.
+  private func time(_ milliseconds: Int64) -> Substring {
+    var generator = Constant(number: 0)
+    return UUIDv7.make(at: Timestamp(milliseconds: milliseconds), using: &generator).prefix(13)
+  }
+}
