@@ -9,11 +9,13 @@ public struct JSONReader {
   public static let maximumDepth = 64
 
   private let bytes: UnsafeRawBufferPointer
+  private let limit: Int
   private var position: Int
   private var depth = 0
 
-  private init(_ bytes: UnsafeRawBufferPointer) {
+  private init(_ bytes: UnsafeRawBufferPointer, limit: Int) {
     self.bytes = bytes
+    self.limit = limit
     position = 0
   }
 
@@ -34,11 +36,14 @@ public struct JSONReader {
   }
 
   /// Runs `body` with a reader at the start of `source`, then checks that nothing but white space follows.
+  ///
+  /// - Parameter limit: how deep arrays and objects may be nested, where that is less than `maximumDepth`.
   public static func read<Result>(
-    _ source: some ContiguousBytesSource, _ body: (inout JSONReader) throws -> Result
+    _ source: some ContiguousBytesSource, upTo limit: Int = maximumDepth,
+    _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
     try source.withContiguousBytes { buffer in
-      var reader = JSONReader(buffer)
+      var reader = JSONReader(buffer, limit: min(limit, maximumDepth))
       let result = try body(&reader)
       reader.skipSpace()
       guard reader.position == buffer.count else { throw reader.error("text after the value") }
@@ -48,6 +53,11 @@ public struct JSONReader {
 
   /// The byte offset of the next unread byte.
   public var offset: Int { position }
+
+  /// How many arrays and objects are open.
+  var level: Int { depth }
+
+  func bytes(from start: Int) -> [UInt8] { Array(bytes[start..<position]) }
 
   /// Moves to the next value and says what it is, without reading it. Throws where the text ends or no value can
   /// start.
@@ -167,30 +177,16 @@ public struct JSONReader {
   }
 
   /// Reads one value of any kind and throws it away.
-  public mutating func skip() throws {
-    switch try peek() {
-    case .object: try object { _, reader in try reader.skip() }
-    case .array: try array { reader in try reader.skip() }
-    case .string: try skipString()
-    case .number: _ = try scanNumber()
-    case .bool: _ = try bool()
-    case .null: _ = try nextIsNull()
-    }
-  }
+  public mutating func skip() throws { try skip(upTo: limit) }
 
   /// Reads one value of any kind and returns its bytes as they stand.
-  public mutating func rawValue() throws -> [UInt8] {
-    skipSpace()
-    let start = position
-    try skip()
-    return Array(bytes[start..<position])
-  }
+  public mutating func rawValue() throws -> [UInt8] { try rawValue(upTo: limit) }
 
   func error(_ reason: String) -> JSONError { JSONError(reason: reason, offset: position) }
 }
 
 extension JSONReader {
-  private mutating func skipSpace() {
+  mutating func skipSpace() {
     while position < bytes.count {
       switch bytes[position] {
       case 0x20, 0x09, 0x0A, 0x0D: position += 1
@@ -199,7 +195,7 @@ extension JSONReader {
     }
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  mutating func take(_ byte: UInt8) -> Bool {
     guard position < bytes.count, bytes[position] == byte else { return false }
     position += 1
     return true
@@ -223,7 +219,7 @@ extension JSONReader {
     skipSpace()
     guard take(byte) else { throw error("\(what) expected") }
     depth += 1
-    guard depth <= Self.maximumDepth else { throw error("nested deeper than \(Self.maximumDepth)") }
+    guard depth <= limit else { throw error("nested deeper than \(limit)") }
   }
 
   private mutating func leave(_ byte: UInt8) throws(JSONError) -> Bool {
@@ -267,8 +263,10 @@ extension JSONReader {
     return parts
   }
 
+  mutating func skipNumber() throws(JSONError) { _ = try scanNumber() }
+
   /// Plain ASCII, as most strings are, is looked at and not copied; others are read and thrown away.
-  private mutating func skipString() throws(JSONError) {
+  mutating func skipString() throws(JSONError) {
     var end = position + 1
     while end < bytes.count {
       switch bytes[end] {

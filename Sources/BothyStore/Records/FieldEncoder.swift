@@ -15,6 +15,8 @@ public struct FieldEncoder {
   package private(set) var values: [FieldValue] = []
   /// A coordinate that was none, to be refused by the write that follows.
   private(set) var refused: Coordinate?
+  /// The parameter of JSON that is nested too deep, to be refused by the write that follows.
+  private(set) var tooDeep: Int32?
 
   /// Binds to `statement` from the parameter `first` on; parameters count from 1.
   init(binding statement: OpaquePointer, from first: Int32) {
@@ -116,9 +118,12 @@ public struct FieldEncoder {
     check(sqlite3_bind_double(statement, parameter, coordinate.longitude))
   }
 
-  /// Writes a field of the kinds `json` or `blob`: text that is one canonical JSON value already; nothing checks it.
+  /// Writes a field of the kinds `json` or `blob`: text that is one canonical JSON value already. Only its depth is
+  /// checked: what is nested deeper than 32 makes the write that follows throw `StoreError` `.invalidValue`.
   public mutating func encode(json text: String) {
-    if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.json(text)) }
+    guard let statement else { return values.append(.json(text)) }
+    if text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) { tooDeep = parameter }
+    check(statement.bind(text, at: parameter))
   }
 
   /// Writes a field of the kind `references`, kept as a JSON array of the ids.

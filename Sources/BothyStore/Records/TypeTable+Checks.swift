@@ -26,6 +26,15 @@ extension TypeTable {
     return value
   }
 
+  /// The error for a value that is nested too deep, in the field that has this column; columns count from 0.
+  func tooDeep(at column: Int32) -> StoreError {
+    let field = firstColumn.firstIndex(of: column + 1).map { schema.fields[$0].name } ?? "?"
+    return StoreError(
+      .invalidValue,
+      "\(schema.name).\(field) is nested deeper than \(JSONReader.maximumValueDepth) levels. "
+        + "Make it flatter, or keep it as text or in a blob.")
+  }
+
   func unknownField(_ name: String) -> StoreError {
     let known = schema.fields.map(\.name).joined(separator: ", ")
     return StoreError(.unknownField, "\(schema.name) has no field '\(name)'. Known: \(known).")

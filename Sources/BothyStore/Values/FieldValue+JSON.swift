@@ -26,7 +26,13 @@ extension FieldValue {
       self = .coordinate(try Coordinate(json: JSONValue(from: &reader)))
     case (.references, .array):
       var ids: [String] = []
-      try reader.array { ids.append(try $0.string()) }
+      try reader.array { reader in
+        let element = try reader.peek()
+        guard element == .string else {
+          throw FieldValueError(expected: kind, found: "a list with \(element)")
+        }
+        ids.append(try reader.string())
+      }
       self = .list(ids)
     case (.json, _): self = .json(try JSONValue(from: &reader).canonicalText)
     case (.blob, .object): self = .json(try JSONValue(from: &reader).canonicalText)

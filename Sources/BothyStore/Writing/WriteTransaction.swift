@@ -150,7 +150,7 @@ public final class WriteTransaction: ReadTransaction {
     insert.bind(id, at: 1)
     var encoder = FieldEncoder(binding: insert.pointer, from: 2)
     encode(&encoder)
-    try check(encoder, insert)
+    try check(encoder, insert, table, from: 2)
     if table.schema.isSynced {
       insert.bind(container == table.schema.name ? nil : container, at: encoder.nextParameter)
     }
@@ -178,7 +178,7 @@ public final class WriteTransaction: ReadTransaction {
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
-    try check(encoder, update)
+    try check(encoder, update, table, from: 1)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
     try unlink(table, id: id, before.values)
@@ -203,7 +203,7 @@ public final class WriteTransaction: ReadTransaction {
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     encode(&encoder)
-    try check(encoder, update)
+    try check(encoder, update, table, from: 1)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
     guard database.changedRows > 0 else { throw Self.notFound(RecordID(type: table.schema.name, id: id)) }
@@ -212,8 +212,14 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte. The
-  /// same for a coordinate that is none.
-  private func check(_ encoder: FieldEncoder, _ statement: PreparedStatement) throws {
+  /// same for a coordinate that is none, and for JSON that is nested too deep.
+  private func check(
+    _ encoder: FieldEncoder, _ statement: PreparedStatement, _ table: TypeTable, from first: Int32
+  ) throws {
+    if let parameter = encoder.tooDeep {
+      statement.clearBindings()
+      throw table.tooDeep(at: parameter - first)
+    }
     if let place = encoder.refused {
       statement.clearBindings()
       throw StoreError(

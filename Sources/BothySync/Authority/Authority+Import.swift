@@ -1,4 +1,4 @@
-import BothyStore
+public import BothyStore
 
 /// What an import of records did.
 public struct LedgerImport: Sendable, Hashable {
@@ -8,6 +8,8 @@ public struct LedgerImport: Sendable, Hashable {
   public var updated = 0
   /// Records that were there just so: nothing was written for them.
   public var unchanged = 0
+  /// Records that were left out, because no device could read them, and why.
+  public var refused: [RecordID: Rejection] = [:]
 
   /// Nothing done yet, to add up those of several batches.
   public init() {}
@@ -16,10 +18,19 @@ public struct LedgerImport: Sendable, Hashable {
 extension Authority {
   /// Stores records just as they are, owner, sharing and time of change included, past the permissions: what an export
   /// of a space brings back. Versions are given anew. Records that are there are replaced; no other record is touched.
+  /// One with a value that is nested too deep is left out and told.
   ///
   /// One transaction on the ledger; callers bring some hundred at a time.
   public func restore(_ records: [ServerRecord], into space: String) async throws -> LedgerImport {
-    let last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    var last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    var refused: [RecordID: Rejection] = [:]
+    for (id, record) in last where record.fields.bytes.nests(deeperThan: JSONReader.maximumValueDepth + 1) {
+      refused[id] = Rejection(
+        code: "invalid",
+        message: "\(id) has a value that is nested deeper than \(JSONReader.maximumValueDepth) levels. "
+          + "Make it flatter.")
+      last[id] = nil
+    }
     if let blobs, await blobs.hasUnnamed(in: space) {
       var named: Set<String> = []
       for record in last.values {
@@ -30,9 +41,10 @@ extension Authority {
       if !named.isEmpty { try await blobs.keep(named, in: space) }
     }
     let ordered = last.values.sorted { ($0.id.type, $0.id.id) < ($1.id.type, $1.id.id) }
-    let rules = rules
+    let (rules, leftOut) = (rules, refused)
     return try await ledger.write(space: space) { ledger in
       var done = LedgerImport()
+      done.refused = leftOut
       var changes: [(before: ServerRecord?, after: ServerRecord)] = []
       var written: [LedgerRecord] = []
       let known = try ledger.records(ordered.map(\.id))

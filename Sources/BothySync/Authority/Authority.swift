@@ -119,41 +119,35 @@ public struct Authority: Sendable {
     told: inout Set<Int64>
   ) throws -> [Outcome] {
     let known = try ledger.outcomes(device: request.device, operations: request.operations.map(\.id))
-    var batch = try batch(of: request.operations.filter { known[$0.id] == nil }, principal, now, ledger)
+    var batch = try batch(
+      of: request.operations.filter { known[$0.id]?.isConflict ?? true }, principal, now, ledger)
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(request.operations.count)
     for unit in request.units {
       var fresh: [Outcome.Verdict] = []
       if let group = unit.first?.group {
-        fresh = try Self.apply(
-          unit.filter { known[$0.id] == nil }, group, isWhole: unit.count == group.size, &batch)
+        fresh = try Self.apply(unit.filter { known[$0.id] == nil }, group, &batch)
         fresh.reverse()
       }
       for operation in unit {
         let verdict: Outcome.Verdict =
-          if let verdict = known[operation.id] { Self.repeated(verdict, &told) } else {
+          if let verdict = known[operation.id] { Self.repeated(verdict, of: operation, batch, &told) } else {
             try fresh.popLast() ?? batch.apply(operation)
           }
         outcomes.append(Outcome(operation: operation.id, verdict))
       }
     }
     try store(batch, in: ledger)
-    let grouped = Set(request.operations.lazy.filter { $0.group != nil }.map(\.id))
-    try ledger.remember(
-      outcomes.filter { outcome in
-        // A group is applied whole or decided anew as a whole.
-        known[outcome.operation] == nil && outcome.isFinal
-          && (outcome.verdict.isApplied || !grouped.contains(outcome.operation))
-      }, device: request.device, at: now)
+    try ledger.remember(outcomes.compactMap(\.remembered), device: request.device, at: now)
     told.formUnion(batch.written.map(\.position))
     return outcomes
   }
 
   /// The verdicts on those operations of a group that were not seen before.
   private static func apply(
-    _ operations: [Operation], _ group: Operation.Group, isWhole: Bool, _ batch: inout OperationBatch
+    _ operations: [Operation], _ group: Operation.Group, _ batch: inout OperationBatch
   ) throws -> [Outcome.Verdict] {
-    if isWhole { return try batch.apply(together: operations) }
+    if operations.count == group.size { return try batch.apply(together: operations) }
     let refusal = Rejection(
       code: Rejection.incompleteGroup,
       message: "A group of \(group.size) operations is applied whole, and not all of them came. "
@@ -193,10 +187,17 @@ public struct Authority: Sendable {
     return Viewer(principal: principal, lists: lists)
   }
 
-  private static func repeated(_ verdict: Outcome.Verdict, _ told: inout Set<Int64>) -> Outcome.Verdict {
-    guard case .applied(let version, let modified, let record) = verdict else { return verdict }
-    if let position = Int64(version) { told.insert(position) }
-    return .duplicate(version: version, modified: modified, record: record)
+  /// A conflict stays one, so that a late copy makes nothing; it is told with what the server has now.
+  private static func repeated(
+    _ verdict: Outcome.Verdict, of operation: Operation, _ batch: OperationBatch, _ told: inout Set<Int64>
+  ) -> Outcome.Verdict {
+    switch verdict {
+    case .applied(let version, let modified, let record):
+      if let position = Int64(version) { told.insert(position) }
+      return .duplicate(version: version, modified: modified, record: record)
+    case .conflict: return batch.conflict(of: operation)
+    case .duplicate, .rejected, .waiting: return verdict
+    }
   }
 
   // MARK: pages
@@ -236,9 +237,8 @@ public struct Authority: Sendable {
     }
     let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
     let departures =
-      start == 0
-      ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
-    let notices = start == 0 ? [] : try notices(for: viewer.principal, after: start, ledger, limit: limit + 1)
+      reset ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
+    let notices = reset ? [] : try notices(for: viewer.principal, after: start, ledger, limit: limit + 1)
     let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     let more = positions.count > limit
     let position = more ? positions[limit - 1] : ledger.head
@@ -264,11 +264,15 @@ public struct Authority: Sendable {
 }
 
 extension Outcome {
-  /// Whether the outcome is remembered: a conflict or a wait is decided anew when the operation comes again.
-  fileprivate var isFinal: Bool {
+  /// What is remembered of the outcome: it holds for every later copy of the operation. Devices send what is to be
+  /// decided anew under a new id. Nil where nothing was decided, because a part of the group was missing.
+  fileprivate var remembered: Outcome? {
     switch verdict {
-    case .applied, .duplicate, .rejected: true
-    case .conflict, .waiting: false
+    case .applied, .waiting: self
+    case .duplicate(let version, let modified, let record):
+      Outcome(operation: operation, .applied(version: version, modified: modified, record: record))
+    case .conflict: Outcome(operation: operation, .conflict(current: nil))
+    case .rejected(let rejection): rejection.code == Rejection.incompleteGroup ? nil : self
     }
   }
 }

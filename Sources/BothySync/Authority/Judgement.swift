@@ -37,6 +37,9 @@ package struct Judgement {
   /// even then: two devices that each counted one up send the same number.
   package func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
     if let rejection = refusal(of: operation, current: current) { return .reject(rejection) }
+    if let rejection = Rejection(tooDeep: operation.fields, of: operation.record.type) {
+      return .reject(rejection)
+    }
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     switch operation.kind {
     case .insert: return try insert(operation, live, current)
@@ -92,7 +95,8 @@ package struct Judgement {
     return .store(record, fieldsDiffer: false)
   }
 
-  private func refusal(of operation: Operation, current: ServerRecord?) -> Rejection? {
+  /// Why the principal may not make the change at all, whatever the versions say.
+  func refusal(of operation: Operation, current: ServerRecord?) -> Rejection? {
     let type = operation.record.type
     if let problem = Self.badName(operation) { return problem }
     if !operation.secrets.isEmpty && rules.receiveSecrets == nil {

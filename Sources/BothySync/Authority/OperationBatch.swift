@@ -62,6 +62,13 @@ struct OperationBatch {
     return verdicts.map { $0.isApplied ? .waiting(on: culprit.id) : $0 }
   }
 
+  /// The answer to a later copy of an operation that was a conflict: what the server has now, where it may be seen.
+  func conflict(of operation: Operation) -> Outcome.Verdict {
+    let current = records[operation.record]?.record
+    if let rejection = judgement.refusal(of: operation, current: current) { return .rejected(rejection) }
+    return .conflict(current: current)
+  }
+
   private mutating func decide(_ operation: Operation) throws -> Outcome.Verdict {
     if let list = foreignList(operation) {
       failures[operation.record] = operation.id
@@ -142,4 +149,7 @@ extension Outcome.Verdict {
     case .conflict, .rejected, .waiting: false
     }
   }
+
+  /// Whether the record had changed since the operation's base.
+  var isConflict: Bool { if case .conflict = self { true } else { false } }
 }

@@ -86,6 +86,7 @@ struct ImportSpaceCommand: AsyncParsableCommand {
         total.inserted += done.inserted
         total.updated += done.updated
         total.unchanged += done.unchanged
+        total.refused.merge(done.refused) { $1 }
         batch.removeAll(keepingCapacity: true)
       }
       while let line = try reader.next() {
@@ -106,6 +107,9 @@ struct ImportSpaceCommand: AsyncParsableCommand {
         writer.member("inserted", done.inserted)
         writer.member("updated", done.updated)
         writer.member("unchanged", done.unchanged)
+      }
+      if let first = done.refused.values.map(\.message).min() {
+        throw ToolError("\(done.refused.count) records were left out. The first: \(first)")
       }
     }
   }

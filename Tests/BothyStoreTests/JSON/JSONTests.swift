@@ -54,6 +54,26 @@ import Testing
     _ = try JSONValue(parsing: "[" + Array(repeating: "[]", count: 1000).joined(separator: ",") + "]")
   }
 
+  @Test("A value that is gone over is checked like one that is read; its depth may be limited or left open")
+  func skipping() throws {
+    func raw(_ text: String, upTo limit: Int = JSONReader.maximumDepth) throws -> String {
+      try JSONReader.read(text) { String(decoding: try $0.rawValue(upTo: limit), as: UTF8.self) }
+    }
+    for text in [#"{"a":[1,{"b":null},[],{}],"c":"x"}"#, "[[],[[]]]", "1.5", #""a\"]""#] {
+      #expect(try raw(text) == text)
+    }
+    for text in [
+      "[", "[1", "[1,]", "[,1]", "[1 2]", "{", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}", "[}", "{]",
+    ] {
+      #expect(throws: JSONError.self, "\(text)") { try raw(text) }
+    }
+    let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+    #expect(try raw(deep, upTo: .max) == deep)
+    #expect(throws: JSONError.self) { try raw(deep) }
+    #expect(try raw("[[1]]", upTo: 2) == "[[1]]")
+    #expect(throws: JSONError.self) { try raw("[[1]]", upTo: 1) }
+  }
+
   @Test("Numbers keep their value, equal numbers have equal text", arguments: 0..<10)
   func numbers(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

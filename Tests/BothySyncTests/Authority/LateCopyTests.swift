@@ -1,0 +1,142 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Requests that arrive again when the device has long gone on, and what is told from the very first position on.
+@Suite("Late copies of requests")
+struct LateCopyTests {
+  private let time = VirtualTime()
+  private let ann = Principal("ann")
+
+  private func authority(_ rules: AuthorityRules = AuthorityRules()) throws -> Authority {
+    Authority(ledger: try SQLiteLedger(), rules: rules, now: time.reader())
+  }
+
+  private func insert(_ id: String, operation: String, group: Operation.Group? = nil) -> BothySync.Operation {
+    Operation(id: operation, kind: .insert, record: .note(id), fields: ["title": "t"], group: group)
+  }
+
+  private func delete(_ id: String, at version: String, operation: String) -> BothySync.Operation {
+    Operation(id: operation, kind: .delete, record: .note(id), base: version)
+  }
+
+  /// The outcomes in words.
+  @discardableResult
+  private func send(
+    _ operations: [BothySync.Operation], from device: String = "d1", oldestOpen: String? = nil,
+    _ authority: Authority
+  ) async throws -> [String] {
+    let request = SyncRequest(device: device, operations: operations, oldestOpen: oldestOpen)
+    return try await authority.sync(space: "s", principal: ann, request).outcomes.map { outcome in
+      switch outcome.verdict {
+      case .applied(let version, _, _): "applied \(version)"
+      case .duplicate(let version, _, _): "duplicate \(version)"
+      case .conflict(let current): "conflict \(current.map { $0.isDeleted ? "deleted" : "live" } ?? "none")"
+      case .rejected(let rejection): rejection.code
+      case .waiting(let on): "waiting on \(on)"
+      }
+    }
+  }
+
+  private func count(_ authority: Authority, _ type: String = "Note") async throws -> Int {
+    try await authority.count(space: "s", principal: ann, RecordQuery(type))
+  }
+
+  @Test("A late copy of an insert that was a conflict makes nothing again that was deleted since")
+  func conflict() async throws {
+    let authority = try authority()
+    try await send([insert("T1", operation: "b1")], from: "d2", authority)
+    let mine = insert("T1", operation: "a1")
+    #expect(try await send([mine], authority) == ["conflict live"])
+    try await send([delete("T1", at: "1", operation: "b2")], from: "d2", authority)
+    #expect(try await send([mine], authority) == ["conflict deleted"])
+    #expect(try await count(authority) == 0)
+    // What is meant to be made again comes under another id.
+    #expect(try await send([insert("T1", operation: "a2")], authority) == ["applied 3"])
+  }
+
+  @Test("A late copy of a group that was a conflict makes none of its records")
+  func group() async throws {
+    let authority = try authority()
+    try await send([insert("T1", operation: "b1")], from: "d2", authority)
+    let group = Operation.Group(id: "g", size: 2)
+    let mine = [insert("T1", operation: "a1", group: group), insert("T2", operation: "a2", group: group)]
+    #expect(try await send(mine, authority) == ["conflict live", "waiting on a1"])
+    try await send([delete("T1", at: "1", operation: "b2")], from: "d2", authority)
+    #expect(try await send(mine, authority) == ["conflict deleted", "waiting on a1"])
+    #expect(try await count(authority) == 0)
+  }
+
+  @Test("A late copy of what waited makes nothing again that was deleted since")
+  func waiting() async throws {
+    let authority = try authority(.family)
+    func parent(_ operation: String, _ name: JSONValue) -> BothySync.Operation {
+      Operation(
+        id: operation, kind: .insert, record: RecordID(type: "Parent", id: "P"), fields: ["name": name])
+    }
+    func child(_ operation: String) -> BothySync.Operation {
+      Operation(
+        id: operation, kind: .insert, record: RecordID(type: "Child", id: "C"),
+        fields: ["name": "c", "parent": "P"])
+    }
+    let first = [parent("a1", 5), child("a2")]
+    #expect(try await send(first, authority) == ["invalid", "waiting on a1"])
+    #expect(try await send([parent("a3", "p"), child("a4")], authority) == ["applied 1", "applied 2"])
+    let gone = Operation(id: "a5", kind: .delete, record: RecordID(type: "Child", id: "C"), base: "2")
+    #expect(try await send([gone], authority) == ["applied 3"])
+    #expect(try await send(first, authority) == ["invalid", "waiting on a1"])
+    #expect(try await count(authority, "Child") == 0)
+  }
+
+  @Test("A repetition renews the time for which its outcome is remembered")
+  func renewed() async throws {
+    let authority = try authority()
+    let mine = insert("T1", operation: "a")
+    #expect(try await send([mine], authority) == ["applied 1"])
+    time.advance(by: 3_600_000)
+    #expect(try await send([mine], authority) == ["duplicate 1"])
+    try await send([delete("T1", at: "1", operation: "b")], oldestOpen: "b", authority)
+    try await send([], oldestOpen: "c", authority)
+    #expect(try await send([mine], authority) == ["duplicate 1"])
+    #expect(try await count(authority) == 0)
+  }
+
+  @Test("What left a scope is told to a device whose cursor is at the first position")
+  func departure() async throws {
+    let authority = try authority()
+    let inbox = PullScope(container: "inbox")
+    func pull(_ cursor: String?) async throws -> SyncResponse.Page {
+      let request = SyncRequest(device: "d2", pulls: [.init(inbox, cursor: cursor)])
+      return try #require(try await authority.sync(space: "s", principal: ann, request).pages.first)
+    }
+    let empty = try await pull(nil)
+    var made = insert("T1", operation: "a")
+    made.container = "inbox"
+    let moved = Operation(id: "b", kind: .update, record: .note("T1"), container: "archive", base: "1")
+    #expect(try await send([made], authority) == ["applied 1"])
+    #expect(try await send([moved], authority) == ["applied 2"])
+    let page = try await pull(empty.cursor)
+    #expect(!page.reset && page.outOfScope == [.note("T1")])
+  }
+
+  @Test("Lost access is told to a device whose cursor is at the first position")
+  func notice() async throws {
+    let authority = try authority(SharingRuleTests.rules())
+    let bob = Principal("bob")
+    func pull(_ cursor: String?) async throws -> SyncResponse.Page {
+      let request = SyncRequest(device: "d2", pulls: [.init(.space, cursor: cursor)])
+      return try #require(try await authority.sync(space: "s", principal: bob, request).pages.first)
+    }
+    let empty = try await pull(nil)
+    let names = Sharing(principals: ["bob"])
+    var made = insert("T1", operation: "a")
+    made.sharing = SharingChange(add: names)
+    #expect(try await send([made], authority) == ["applied 1"])
+    let shut = Operation(
+      id: "b", kind: .update, record: .note("T1"), base: "1", sharing: SharingChange(remove: names))
+    #expect(try await send([shut], authority) == ["applied 2"])
+    let page = try await pull(empty.cursor)
+    #expect(!page.reset && page.changes.isEmpty && page.outOfScope == [.note("T1")])
+  }
+}
