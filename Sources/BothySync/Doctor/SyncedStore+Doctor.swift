@@ -32,6 +32,7 @@ struct BookkeepingCheck: StoreCheck {
     }
     findings += try brokenBases(in: transaction)
     findings += try strayPages(in: transaction)
+    findings += try unreadable(in: transaction)
     return findings
   }
 
@@ -89,6 +90,15 @@ struct BookkeepingCheck: StoreCheck {
           remedy: "The next complete pull of that container clears them."))
     }
     return findings
+  }
+
+  private func unreadable(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
+    try UnreadableTable.all(in: transaction).map { found in
+      StoreDiagnosis.Finding(
+        .warning, check: "sync",
+        "The server's \(found.record) at version \(found.version) can't be read here and was set aside. \(found.reason)",
+        remedy: "Update the app, or mend the record on the server. All other records are synced.")
+    }
   }
 
   /// Records that the server never acknowledged and that nothing will send: `accept-local` leaves such, on

@@ -90,6 +90,7 @@ struct SyncPass: Sendable {
     var open = pulls
     var fruitless = 0
     var uploads = BlobUploads(self, request)
+    var startedOver = false
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
     do {
@@ -115,6 +116,13 @@ struct SyncPass: Sendable {
         }
         if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError {
+        if error.isUnknownCursor && !startedOver && request.scope != .push {
+          startedOver = true
+          if await startOver(pulls) {
+            open = pulls
+            continue
+          }
+        }
         report.skipped = Task.isCancelled ? .cancelled : SkipReason(error)
         report.retryAfter = error.retryAfter
         return report
@@ -126,6 +134,16 @@ struct SyncPass: Sendable {
         return report
       }
     }
+  }
+
+  /// Has the scopes pulled from the start: the server does not know where they were pulled to. False where that can't be
+  /// stored.
+  private func startOver(_ scopes: [PullScope]) async -> Bool {
+    // Not stored, the pass ends with the server's error.
+    let done: Void? = try? await store.write(origin: .remote) { transaction in
+      for scope in scopes { try PullState.reset(scope, in: transaction) }
+    }
+    return done != nil
   }
 
   /// Why a pass ends that could not go on here. A store says in its own words that a task was cancelled.
@@ -146,6 +164,7 @@ struct SyncPass: Sendable {
   ) async throws -> Step {
     let plan = try await plan(request, pulls, due: due, open)
     report.repaired += plan.batch.repaired
+    report.failures += plan.failures
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
@@ -203,6 +222,8 @@ struct SyncPass: Sendable {
     var holdsBack: Bool
     /// Which generation of each scope's validator the pages are asked by.
     var generations: [PullScope: Int64]
+    /// Changes that no server takes as they are: they wait for an edit, and were not sent.
+    var failures: [SyncFailure]
   }
 
   /// A first pull is begun before anything is sent, so that a device does not get its own work back in it. While
@@ -227,6 +248,7 @@ struct SyncPass: Sendable {
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
       }
+      let failures = try batch.refused.map { try Self.refuse($0, $1, until: now, in: transaction) }
       let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
       let pulls = batch.items.isEmpty ? missing : isFilling ? [] : states
       return Plan(
@@ -236,8 +258,20 @@ struct SyncPass: Sendable {
           oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction),
           principal: owner?.principal),
         batch: batch, holdsBack: isBeginning && request.scope != .pull || batch.holdsGroups,
-        generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }))
+        generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),
+        failures: failures)
     }
+  }
+
+  /// Puts an entry into the inbox, until somebody edits it or decides.
+  private static func refuse(
+    _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
+  ) throws -> SyncFailure {
+    try Outbox.postpone(entry.record, rejection, until: time, state: .quarantined, in: transaction)
+    return SyncFailure(
+      record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
+      nextRetry: nil, revision: entry.revision,
+      local: try Outbox.localContent(of: entry.record, in: transaction))
   }
 
   /// That the server wants a newer version of the app is known until the schema's version rises, also after a
@@ -300,6 +334,7 @@ struct SyncPass: Sendable {
       applied.report.repaired += pull.repaired
       applied.report.leaving += pull.leaving
       applied.report.rebased += pull.rebased
+      applied.report.unreadable += pull.unreadable
       return applied
     }
   }

@@ -2,7 +2,7 @@ package import BothyStore
 
 /// A sync report as JSON.
 extension SyncReport {
-  /// Writes `synced, failures, overwritten, blocked, pulled, pushed, uploadedBlobs, requests, repaired, skipped`.
+  /// Writes `synced, failures, overwritten, blocked, unreadable, pulled, pushed, uploadedBlobs, requests, repaired, skipped`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.list("synced", synced) { writer, item in
       writer.members(item.record)
@@ -23,6 +23,12 @@ extension SyncReport {
     writer.list("blocked", blocked) { writer, item in
       writer.members(item.record)
       writer.object("by") { $0.members(item.by) }
+    }
+    writer.list("unreadable", unreadable) { writer, item in
+      writer.members(item.record)
+      writer.member("version", item.version)
+      writer.member("container", item.container)
+      writer.member("reason", item.reason)
     }
     writer.member("pulled", pulled)
     writer.member("pushed", pushed)

@@ -5,6 +5,7 @@ extension SyncReport {
     failures += exchange.failures
     overwritten += exchange.overwritten
     leaving += exchange.leaving
+    unreadable += exchange.unreadable
     pushed += exchange.pushed
     pulled += exchange.pulled
     repaired += exchange.repaired
@@ -18,6 +19,7 @@ extension SyncReport {
       failures.filter { old in !further.synced.contains { $0.record == old.record } } + further.failures
     overwritten += further.overwritten
     leaving += further.leaving
+    unreadable += further.unreadable
     blocked = further.blocked
     pushed += further.pushed
     pulled += further.pulled

@@ -15,6 +15,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// Records that left what this device follows, or that may not be seen any more, and that stay until what is
   /// pending of them is settled.
   public var leaving: [RecordID] = []
+  /// Records of the server that can't be read here. They were set aside, and all others were taken in;
+  /// `SyncedStore.unreadableRecords` has them until a version comes that can be read.
+  public var unreadable: [UnreadableRecord] = []
   /// Operations acknowledged.
   public var pushed = 0
   /// Changes of others applied here.

@@ -154,8 +154,10 @@ extension SyncedStore {
           return mark.kind == .delete ? nil : try transaction.record(record.id)
         }
         var repaired = false
-        let row = try table.row(
-          record.fields, container: record.container, version: record.version, repaired: &repaired)
+        // One that can't be read is set aside by the pull that brings it.
+        guard case .success(let row) = UnreadableTable.read(record, table, repaired: &repaired) else {
+          return nil
+        }
         return Record(id: record.id.id, row, table)
       }
     }

@@ -57,6 +57,7 @@ public final class SyncedStore: Sendable {
         governor.isPaused = try SyncValues.value("paused", in: transaction) != nil
         governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
         try UnknownTypes.adopt(in: transaction)
+        try UnreadableTable.retry(in: transaction)
         try Following.change(to: configuration.pullScopes, in: transaction)
         try SecretWork.sweep(in: transaction)
         return (try SyncValues.device(in: transaction), owner)

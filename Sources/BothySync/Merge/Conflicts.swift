@@ -38,9 +38,29 @@ struct Conflicts: Sendable {
   private func decide(
     _ id: RecordID, _ current: ServerRecord?, isTogether: Bool
   ) async throws -> Settlement.ConflictDecision? {
-    let found = try await store.read { try Self.context(id, current, isTogether, in: $0) }
+    let found = try await store.read { transaction in
+      try Self.unreadable(id, current, in: transaction)
+        ?? Self.context(id, current, isTogether, in: transaction).map { (.success($0.0), $0.revision) }
+    }
     guard let (context, revision) = found else { return nil }
-    return Settlement.ConflictDecision(revision: revision, result: await decide(context))
+    let result: Result<MergeDecision, any Error>
+    switch context {
+    case .success(let context): result = await decide(context)
+    case .failure(let error): result = .failure(error)
+    }
+    return Settlement.ConflictDecision(revision: revision, result: result)
+  }
+
+  /// Nothing can be decided against what can't be read.
+  private static func unreadable(
+    _ id: RecordID, _ current: ServerRecord?, in transaction: ReadTransaction
+  ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
+    var repaired = false
+    guard let current, !current.isDeleted, let entry = try Outbox.entry(id, in: transaction),
+      case .failure(let found) = UnreadableTable.read(
+        current, try transaction.catalog.table(id.type), repaired: &repaired)
+    else { return nil }
+    return (.failure(found), entry.revision)
   }
 
   private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
@@ -144,6 +164,10 @@ struct MergeError: Error, CustomStringConvertible {
         self.init(message: "The merged record has a field '\(name)', which \(schema.name) has not.")
         return
       }
+      guard !value.nests(deeperThan: JSONReader.maximumValueDepth) else {
+        self.init(message: "The merged record's \(schema.name).\(name) is nested too deep.")
+        return
+      }
       do { _ = try FieldValue(json: value, kind: field.kind) } catch {
         self.init(message: "The merged record's \(schema.name).\(name) does not fit: \(error)")
         return
@@ -158,6 +182,13 @@ extension Rejection {
   static let mergeFailed = "mergeFailed"
 
   init(mergeError error: any Error) {
+    if let found = error as? UnreadableRecord {
+      self.init(
+        code: "unreadable",
+        message: "The server's record can't be read here. \(found.reason) Update the app, or mend the record "
+          + "on the server.")
+      return
+    }
     self.init(code: Self.mergeFailed, message: "The merge policy failed: \(error)")
   }
 }

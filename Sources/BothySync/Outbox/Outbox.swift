@@ -187,7 +187,7 @@ extension Outbox {
     if let shadow { try apply(shadow, in: transaction) }
   }
 
-  /// Keeps what the server has of a record beside its entry.
+  /// Keeps what the server has of a record beside its entry. Only what can be read is kept so.
   static func keep(shadow: ServerRecord, in transaction: WriteTransaction) throws {
     var writer = JSONWriter()
     shadow.write(to: &writer)
@@ -210,7 +210,8 @@ extension Outbox {
     try update.run()
   }
 
-  /// Makes the row what the server has. True when a value had to be filled in or left aside.
+  /// Makes the row what the server has. True when a value had to be filled in or left aside. Of what can't be read the
+  /// row stays as it is.
   @discardableResult
   static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws -> Bool {
     let table = try transaction.catalog.table(record.id.type)
@@ -218,17 +219,33 @@ extension Outbox {
     if record.isDeleted {
       try known.set(.nobody, of: record.id)
       try transaction.evict(table, id: record.id.id)
+      try UnreadableTable.remove(record.id, in: transaction)
       return false
     }
     try known.set(record.sharing, of: record.id)
     var repaired = false
-    let row = try table.row(
-      record.fields, container: record.container, version: record.version, repaired: &repaired)
+    guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
+      return false
+    }
     try transaction.replace(table, id: record.id.id, row)
     return repaired
   }
 
-  /// The entry is no longer in doubt and has this base; it is sent again by a new operation.
+  /// What was sent of the entry was not applied: it is no longer in doubt, and is sent again by a new operation. What the
+  /// server has told of the record stays known.
+  static func recall(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL,
+        together = coalesce(together, sent_together), sent_together = NULL WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    try update.run()
+  }
+
+  /// The entry is no longer in doubt and has this base; it is sent again by a new operation. What a pull has told before
+  /// is forgotten, so this is for what the server told since.
   static func reopen(
     _ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind, in transaction: WriteTransaction
   ) throws {
@@ -270,15 +287,17 @@ extension Outbox {
   }
 
   /// The entry is in the inbox, and tried again after `time` unless its state says otherwise.
+  ///
+  /// - Parameter staysInDoubt: whether what was sent may have been applied after all: it is sent again as it was then.
   static func postpone(
     _ id: RecordID, _ rejection: Rejection, until time: Int64, state: OutboxEntry.State,
-    in transaction: WriteTransaction
+    staysInDoubt: Bool = false, in transaction: WriteTransaction
   ) throws {
+    if !staysInDoubt { try recall(id, in: transaction) }
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, attempts = attempts + 1,
-        retry_at = ?3, reason = ?4, state = ?5, together = coalesce(together, sent_together),
-        sent_together = NULL WHERE type = ?1 AND id = ?2
+      UPDATE bothy_outbox SET attempts = attempts + 1, retry_at = ?3, reason = ?4, state = ?5
+      WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)

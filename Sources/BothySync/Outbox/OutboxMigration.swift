@@ -11,7 +11,7 @@ struct OutboxMigration {
   func run(_ step: Migration.Step) throws {
     switch step {
     case .renameType(let from, let to):
-      for table in ["bothy_outbox", "bothy_unknown"] {
+      for table in ["bothy_outbox", "bothy_unknown", "bothy_unreadable"] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
       try database.execute(
@@ -19,11 +19,14 @@ struct OutboxMigration {
           UPDATE bothy_outbox SET sent = json_set(sent, '$.type', ?1), shadow = json_set(shadow, '$.type', ?1)
           WHERE type = ?1
           """, arguments: [to])
-      try database.execute(
-        sql: "UPDATE bothy_unknown SET record = json_set(record, '$.type', ?1) WHERE type = ?1",
-        arguments: [to])
+      for table in ["bothy_unknown", "bothy_unreadable"] {
+        try database.execute(
+          sql: "UPDATE \(table) SET record = json_set(record, '$.type', ?1) WHERE type = ?1", arguments: [to])
+      }
     case .dropType(let type):
-      try database.execute(sql: "DELETE FROM bothy_outbox WHERE type = ?", arguments: [type])
+      for table in ["bothy_outbox", "bothy_unreadable"] {
+        try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
+      }
     case .renameField(let type, let from, let to):
       try rewrite(type) { members in
         if let value = members.removeValue(forKey: from) { members[to] = value }

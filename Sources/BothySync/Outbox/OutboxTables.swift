@@ -5,6 +5,7 @@
 ///   `sent_together` the one that was sent of it and whose outcome is unknown.
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
+/// - `bothy_unreadable`: records that the server has and that can't be read here, see `UnreadableTable`.
 /// - `bothy_blob`: what is known of each blob, see `BlobTable`.
 /// - `bothy_coverage`: which queries the server has answered in full, and when. - `bothy_stale`: rows that a save
 ///   whose answer was not kept left behind, with the version they have.
@@ -60,6 +61,6 @@ enum OutboxTables {
       type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-    BlobTable.sql, SyncLog.sql,
+    UnreadableTable.sql, BlobTable.sql, SyncLog.sql,
   ]
 }

@@ -33,7 +33,10 @@ extension PushBatchBuilder {
         continue
       }
       let table = try transaction.catalog.table(member.record.type)
-      guard let (row, fields) = try content(of: member, table) else { continue }
+      guard let (row, fields) = try content(of: member, table) else {
+        if case .blocked? = visited[member.record] { return block(members, by: member.record) }
+        continue
+      }
       contents.append((member, row, fields))
       if try needsBlobs(member.record, member.kind, member.revision, fields, table) {
         waiting = member.record
@@ -65,8 +68,16 @@ extension PushBatchBuilder {
     select.bind(group, at: 1)
     defer { select.reset() }
     var found: [(operation: Operation, revision: Int64)] = []
+    var members: [RecordID] = []
     while try select.step() {
-      found.append((try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }, select.int(at: 3)))
+      let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
+      members.append(record)
+      if let operation = Self.operation(select.bytes(at: 2)) { found.append((operation, select.int(at: 3))) }
+    }
+    guard found.count == members.count else {
+      unsendable += members
+      for member in members { visited[member] = .open }
+      return
     }
     if let records, !found.contains(where: { records.contains($0.operation.record) }) { return }
     var waiting: RecordID?

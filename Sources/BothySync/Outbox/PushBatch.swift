@@ -20,6 +20,8 @@ struct PushBatch: Sendable {
   var holdsGroups = false
   /// Entries that were dropped because their record is not here.
   var repaired = 0
+  /// Entries that no server takes as they are, and why.
+  var refused: [(entry: OutboxEntry, rejection: Rejection)] = []
 
   var operations: [Operation] { items.map(\.operation) }
 
@@ -65,6 +67,8 @@ struct PushBatchBuilder {
   var joined = false
   /// Whether the rest goes by the next request: a group does not fit into this one.
   var isFull = false
+  /// Records whose stored operation can't be read: it is made anew.
+  var unsendable: [RecordID] = []
 
   /// How far chains of references are followed, on the stack of the writer's thread. The end of a longer chain
   /// goes by this request, and the rest by those after it.
@@ -89,6 +93,10 @@ struct PushBatchBuilder {
   /// - Parameter records: only these records, or nil for all that is ready.
   mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
     try addOperationsInDoubt(records.map(Set.init))
+    for record in unsendable {
+      try Outbox.recall(record, in: transaction)
+      visited[record] = nil
+    }
     if let records {
       for record in records where batch.items.count < limit {
         if let entry = try Outbox.entry(record, in: transaction), entry.operationID == nil { try add(entry) }
@@ -109,9 +117,10 @@ struct PushBatchBuilder {
       """
       SELECT type, id, sent, sent_revision, sent_together, revision FROM bothy_outbox
       INDEXED BY bothy_outbox_open
-      WHERE operation IS NOT NULL ORDER BY operation LIMIT ?
+      WHERE operation IS NOT NULL AND retry_at <= ? AND state <> 2 ORDER BY operation LIMIT ?
       """, in: transaction.database)
-    select.bind(Int64(records == nil ? limit : -1), at: 1)
+    select.bind(now, at: 1)
+    select.bind(Int64(records == nil ? limit : -1), at: 2)
     defer { select.reset() }
     while try select.step() {
       let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
@@ -119,12 +128,20 @@ struct PushBatchBuilder {
       if let group = select.text(at: 4) {
         try addGroupInDoubt(group, records)
       } else if batch.items.count < limit, records?.contains(record) ?? true {
-        let operation = try JSONReader.read(select.bytes(at: 2)) { try Operation(from: &$0) }
+        guard let operation = Self.operation(select.bytes(at: 2)) else {
+          unsendable.append(record)
+          continue
+        }
         if try needsBlobs(operation, revision: select.int(at: 5)) { continue }
         addInDoubt(operation, revision: select.int(at: 3))
       }
       if isFull { return }
     }
+  }
+
+  /// What was stored of an operation. Nil where it is nested too deep to be read: then no server has read it either.
+  static func operation(_ bytes: [UInt8]) -> Operation? {
+    try? JSONReader.read(bytes) { try Operation(from: &$0) }  // what this module wrote is else readable
   }
 
   mutating func addInDoubt(_ operation: Operation, revision: Int64) {
@@ -219,6 +236,11 @@ struct PushBatchBuilder {
     let fields =
       entry.base == nil
       ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
+    if let rejection = Rejection(tooDeep: fields, of: entry.record.type) {
+      batch.refused.append((entry, rejection))
+      visited[entry.record] = .blocked(by: entry.record)
+      return nil
+    }
     if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
       && entry.sharing == nil,
       try SecretWork.secrets(of: entry.record, table, transaction.secretStore).isEmpty

@@ -36,13 +36,15 @@ extension TypeTable {
   /// The row that a server's document becomes here: known fields in their columns, others kept aside. A required
   /// field that is missing or of another type gets its default, or its kind's zero.
   ///
-  /// `repaired` is set when something had to be filled in. Throws `JSONError` for malformed JSON.
+  /// `repaired` is set when something had to be filled in. Throws `JSONError` for malformed JSON, and for fields that are
+  /// nested deeper than `limit`.
   func row(
-    _ document: FieldsDocument, container: String, version: String?, repaired: inout Bool
+    _ document: FieldsDocument, container: String, version: String?,
+    upTo limit: Int = JSONReader.maximumDepth, repaired: inout Bool
   ) throws -> StoredRow {
     var values = Array(repeating: FieldValue.null, count: schema.fields.count)
     var unknown: [String: JSONValue] = [:]
-    try JSONReader.read(document.bytes) { reader in
+    try JSONReader.read(document.bytes, upTo: limit) { reader in
       try reader.object { name, reader in
         guard let position = positions[name] else {
           unknown[name] = try JSONValue(from: &reader)

@@ -24,6 +24,13 @@ extension Settlement {
       else { return nil }
       return Member(item: item, verdict: verdict, entry: entry)
     }
+    if let doubt = sent.lazy.compactMap(\.verdict.rejection).first(where: \.leavesDoubt),
+      !members.contains(where: { rejections($0.entry.record.type) == .discardAndRefetch })
+    {
+      // All of it may have been applied after all: it is sent again as it was.
+      for member in members { try postpone(member.entry, doubt) }
+      return
+    }
     for member in members { try Outbox.recall(member.entry.record, to: group.id, in: transaction) }
     // What was changed since is sent as it is now, and decided then.
     let isAsSent =
@@ -113,7 +120,13 @@ extension Settlement {
       case .failure(let error): failures.append((member.entry, error))
       }
     }
-    for (entry, error) in failures { try postpone(entry, Rejection(mergeError: error)) }
+    for (entry, error) in failures {
+      if let found = error as? UnreadableRecord {
+        let current = members.first { $0.entry.record == entry.record }?.verdict.current
+        try setAside(found, current)
+      }
+      try postpone(entry, Rejection(mergeError: error))
+    }
     if failures.isEmpty { try carryOut(choices, of: members.map(\.entry)) }
   }
 
@@ -157,14 +170,14 @@ extension Settlement {
     }
   }
 
-  /// Undoes the change here. Where the record's container is pulled, it becomes what it was: what the server has
-  /// now comes with all that belongs to it, by a pull. Else it becomes what the server has.
+  /// Undoes the change here: the record becomes the newest that the server has told of it. A pull that has told of it
+  /// does not tell again.
   private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
     let table = try transaction.catalog.table(entry.record.type)
     let row = try transaction.row(table, id: entry.record.id)
     report.overwritten.append(Overwritten(record: entry.record, fields: row.map { table.document($0) }))
     var base = entry
-    if try isPulled(entry) { base.shadow = nil } else if let current { base.shadow = current }
+    if let current, !(entry.shadow?.version.isNewer(than: current.version) ?? false) { base.shadow = current }
     try InboxDecision.revert(base, table, in: transaction)
     report.note(
       entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)

@@ -41,30 +41,36 @@ struct Settlement {
       try acknowledge(item, entry, table, version: version, modified: modified, record)
     case .conflict(let current): try conflict(item, entry, table, current)
     case .rejected(let rejection): try reject(item, entry, table, rejection)
-    case .waiting: try reopen(id, base: entry.base, kind: entry.kind)
+    case .waiting: try Outbox.recall(id, in: transaction)
     }
-    let isBack = try entry.isLeaving && isInSight(verdict, entry)
+    let isBack = try entry.isLeaving && isInSight(verdict, item.operation, entry)
     if isBack { try Outbox.leave(id, isLeaving: false, in: transaction) }
-    if try entry.isLeaving && !isBack || isMovedAway(item.operation, entry) { try letGo(id, table) }
+    if try entry.isLeaving && !isBack || isMovedAway(item.operation, verdict, entry) { try letGo(id, table) }
   }
 
   // MARK: what this device does not follow
 
   /// Whether the server showed by its verdict that the record may be seen, where this device follows it.
-  private func isInSight(_ verdict: Outcome.Verdict, _ entry: OutboxEntry) throws -> Bool {
+  private func isInSight(
+    _ verdict: Outcome.Verdict, _ operation: Operation, _ entry: OutboxEntry
+  ) throws -> Bool {
     let container: String
     switch verdict {
     case .applied(_, _, let record), .duplicate(_, _, let record):
-      container = record?.container ?? entry.container ?? entry.record.type
+      container = record?.container ?? operation.container ?? entry.container ?? entry.record.type
     case .conflict(let current?) where !current.isDeleted: container = current.container
     case .conflict, .rejected, .waiting: return false
     }
     return try PullState.scopes(in: transaction).contains { $0.contains(container) }
   }
 
-  /// Whether an operation moves the record out of all that is followed here.
-  private func isMovedAway(_ operation: Operation, _ entry: OutboxEntry) throws -> Bool {
-    guard operation.kind == .update, let container = operation.container else { return false }
+  /// Whether an operation moved the record out of all that is followed here, or others did, as a conflict tells.
+  private func isMovedAway(
+    _ operation: Operation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
+  ) throws -> Bool {
+    var destination = operation.kind == .update ? operation.container : nil
+    if case .conflict(let current?) = verdict { destination = current.isDeleted ? nil : current.container }
+    guard let container = destination else { return false }
     let scopes = try PullState.scopes(in: transaction)
     return scopes.contains { $0.contains(entry.container ?? entry.record.type) }
       && !scopes.contains { $0.contains(container) }
@@ -160,10 +166,12 @@ struct Settlement {
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
       // Edited while the policy was asked: it is sent again and asked again.
-      return try reopen(id, base: entry.base, kind: entry.kind)
+      return try Outbox.recall(id, in: transaction)
     }
     switch decision.result {
-    case .failure(let error): try postpone(entry, Rejection(mergeError: error))
+    case .failure(let error):
+      if let found = error as? UnreadableRecord { try setAside(found, current) }
+      try postpone(entry, Rejection(mergeError: error))
     case .success(.server): try takeServer(entry, table, live, current)
     case .success(.client): try takeClient(entry, table, live)
     case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
@@ -259,13 +267,19 @@ struct Settlement {
 
   // MARK: refusals
 
+  /// The server has the record as it can't be read here: nothing is decided about it.
+  mutating func setAside(_ found: UnreadableRecord, _ current: ServerRecord?) throws {
+    try UnreadableTable.keep(found, current, in: transaction)
+    report.unreadable.append(found)
+  }
+
   private mutating func reject(
     _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection
   ) throws {
     guard entry.revision == item.revision else {
-      // Edited since: it is sent as it is now.
+      // Edited since: it is sent as it is now, where the server has answered.
       try report.failures.append(failure(entry, rejection, nextRetry: clock.now()))
-      return try reopen(entry.record, base: entry.base, kind: entry.kind)
+      return rejection.leavesDoubt ? () : try Outbox.recall(entry.record, in: transaction)
     }
     if rejections(entry.record.type) == .discardAndRefetch {
       try report.failures.append(failure(entry, rejection, nextRetry: nil))
@@ -293,7 +307,9 @@ struct Settlement {
     }
     let retryAt = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
     try report.failures.append(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
-    try Outbox.postpone(entry.record, rejection, until: retryAt, state: state, in: transaction)
+    try Outbox.postpone(
+      entry.record, rejection, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
+      in: transaction)
   }
 
   func failure(_ entry: OutboxEntry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
@@ -306,7 +322,12 @@ struct Settlement {
   // MARK: shared
 
   private func reopen(_ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind) throws {
+    let known = try Outbox.entry(id, in: transaction)?.shadow
     try Outbox.reopen(id, base: base, kind: kind, in: transaction)
+    // What was told since the answer was made stays known.
+    if let known, let base, !known.isAbsence, known.version.isNewer(than: base.version) {
+      try Outbox.keep(shadow: known, in: transaction)
+    }
   }
 
   /// The record is what the server has. What of its sharing the server has not is still pending: a conflict over

@@ -108,6 +108,7 @@ struct Comparison: Sendable {
       } else if try isAsCompared(id, difference, in: transaction) {
         if let table = transaction.catalog.tableIfKnown(id.type) {
           try transaction.evict(table, id: id.id)
+          try UnreadableTable.remove(id, in: transaction)
         } else {
           try UnknownTypes.remove(id, in: transaction)
         }
@@ -120,10 +121,14 @@ struct Comparison: Sendable {
   /// A record with pending work stays. Where the server has what the work was made against in other content, the work
   /// is laid on that; where it has another version, the next sync settles both.
   private func keep(_ entry: OutboxEntry, _ record: ServerRecord, in transaction: WriteTransaction) throws {
+    guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return }
+    var isRepaired = false
+    guard try UnreadableTable.row(record, table, repaired: &isRepaired, in: transaction) != nil else {
+      return
+    }
     guard let base = entry.base, base.version == record.version, entry.operationID == nil else {
       return try Outbox.keep(shadow: record, in: transaction)
     }
-    guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return }
     if entry.kind != .delete, let row = try transaction.row(table, id: record.id.id) {
       var members = try record.fields.members()
       for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: base) {

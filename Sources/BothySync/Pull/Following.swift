@@ -104,6 +104,7 @@ enum Following {
     var unknown: [RecordID] = []
     try UnknownTypes.forEach(in: transaction) { if isGone($0.container) { unknown.append($0.id) } }
     for id in unknown { try UnknownTypes.remove(id, in: transaction) }
+    try UnreadableTable.remove(where: isGone, in: transaction)
     return removed
   }
 }

@@ -22,12 +22,19 @@ struct PullApplication {
   /// Whether something of the scope was here before.
   private var isReplacing = false
   private(set) var rebased: [PullScope] = []
+  /// Records that can't be read and were set aside.
+  private(set) var unreadable: [UnreadableRecord] = []
+  /// Whether any record is set aside, by this pull or one before it.
+  private var setsAside: Bool
+  /// The records with pending work that the snapshot tells of.
+  private var mentioned: Set<RecordID> = []
 
   init(_ transaction: WriteTransaction, now: Int64) throws {
     self.transaction = transaction
     self.now = now
     pending = try Outbox.pending(in: transaction)
     known = try KnownSharing(transaction)
+    setsAside = try !UnreadableTable.isEmpty(in: transaction)
   }
 
   /// Takes the next page of a scope. True when the scope is now up to date; false, with nothing done, when the scope
@@ -56,9 +63,13 @@ struct PullApplication {
     isReplacing = isRebasing && state.isComplete
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin() }
+    mentioned = []
     if state.staged != nil { try stage.forEach { try apply($0) } }
     try apply(page)
-    if isRebasing { pulled += try snapshot.finish() }
+    if isRebasing {
+      pulled += try snapshot.finish()
+      try noteAbsences(page)
+    }
     if page.scope == .space { try StaleRows.clear(in: transaction) }
     try stage.clear()
     state.cursor = page.cursor
@@ -72,6 +83,7 @@ struct PullApplication {
 
   private mutating func apply(_ page: SyncResponse.Page) throws {
     for change in page.changes { try apply(change) }
+    for record in page.unreadable { try setAside(record) }
     for id in page.outOfScope { try leave(id, from: page.scope) }
   }
 
@@ -83,8 +95,9 @@ struct PullApplication {
       return try UnknownTypes.keep(change, in: transaction)
     }
     guard table.schema.isSynced else { return }
-    if let entry = try pending(change.id) { return try shadow(change, entry) }
+    if let entry = try pending(change.id) { return try shadow(change, entry, table) }
     if change.isDeleted {
+      if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
       guard try isGone(change.id) else { return }
       guard try transaction.evict(table, id: change.id.id, upTo: change.version) else { return }
       try known.set(.nobody, of: change.id)
@@ -97,12 +110,31 @@ struct PullApplication {
       return
     }
     var wasRepaired = try isReplacing && SnapshotReplacement.isNewer(change, table, in: transaction)
-    let row = try table.row(
-      change.fields, container: change.container, version: change.version, repaired: &wasRepaired)
+    guard let row = try readable(change, table, &wasRepaired) else { return }
     if wasRepaired { repaired += 1 }
     try transaction.put(table, id: change.id.id, row)
     try known.set(change.sharing, of: change.id)
     pulled += 1
+  }
+
+  /// The row of a change, or nil for one that can't be read: it is set aside, and what is here of it stays.
+  private mutating func readable(
+    _ change: ServerRecord, _ table: TypeTable, _ wasRepaired: inout Bool
+  ) throws -> StoredRow? {
+    switch UnreadableTable.read(change, table, repaired: &wasRepaired) {
+    case .success(let row):
+      if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
+      return row
+    case .failure(let found):
+      try setAside(found, change)
+      return nil
+    }
+  }
+
+  private mutating func setAside(_ found: UnreadableRecord, _ change: ServerRecord? = nil) throws {
+    try UnreadableTable.keep(found, change, in: transaction)
+    unreadable.append(found)
+    setsAside = true
   }
 
   private mutating func isGone(_ id: RecordID) throws -> Bool {
@@ -112,15 +144,25 @@ struct PullApplication {
     return try orphans.deletes(id)
   }
 
-  private func shadow(_ change: ServerRecord, _ entry: OutboxEntry) throws {
+  private mutating func shadow(_ change: ServerRecord, _ entry: OutboxEntry, _ table: TypeTable) throws {
+    if isRebasing { mentioned.insert(change.id) }
     if entry.isLeaving,
       try PullState.scopes(in: transaction).contains(where: { $0.contains(change.container) })
     {
       // It is back.
       try Outbox.leave(change.id, isLeaving: false, in: transaction)
     }
-    if !isRebasing, let base = entry.base, !change.version.isNewer(than: base.version) { return }
-    if !isRebasing, let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
+    // What a snapshot did not mention and is told of now is there after all, whatever its version.
+    if !isRebasing && !(entry.shadow?.isAbsence ?? false) {
+      if let base = entry.base, !change.version.isNewer(than: base.version) { return }
+      if let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
+    }
+    if change.isDeleted {
+      if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
+    } else {
+      var wasRepaired = false
+      guard try readable(change, table, &wasRepaired) != nil else { return }
+    }
     try Outbox.keep(shadow: change, in: transaction)
   }
 
@@ -130,6 +172,7 @@ struct PullApplication {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
       return try UnknownTypes.remove(id, from: scope, in: transaction)
     }
+    if setsAside { try UnreadableTable.remove(id, in: transaction) }
     if let entry = try pending(id) {
       guard scope.contains(entry.container ?? id.type) else { return }
       leaving.append(id)
@@ -141,6 +184,47 @@ struct PullApplication {
     try known.set(.nobody, of: id)
     if try transaction.evict(table, id: id.id) { pulled += 1 }
   }
+}
+
+extension PullApplication {
+  /// What a snapshot does not mention, the server did not have there at the snapshot's position: that is noted beside
+  /// pending work, so that an answer from before that position makes no ghost of the record.
+  ///
+  /// Nothing is noted where the record may be in a container outside the scope.
+  private func noteAbsences(_ page: SyncResponse.Page) throws {
+    guard !pending.isEmpty, let position = Cursor(token: page.cursor)?.position else { return }
+    let select = try PreparedStatement(
+      """
+      SELECT type, id, coalesce(container, type), coalesce(json_extract(sent, '$.container'), container, type)
+      FROM bothy_outbox WHERE base_version IS NOT NULL OR operation IS NOT NULL
+      """, in: transaction.database)
+    var absent: [ServerRecord] = []
+    while try select.step() {
+      let id = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
+      let places = [select.text(at: 2) ?? "", select.text(at: 3) ?? ""]
+      guard !mentioned.contains(id), places.allSatisfy(page.scope.contains) else { continue }
+      absent.append(.absent(id, from: places[1], at: position))
+    }
+    select.reset()
+    for record in absent {
+      if let shadow = try Outbox.entry(record.id, in: transaction)?.shadow, !shadow.isDeleted,
+        !page.scope.contains(shadow.container)
+      {
+        continue
+      }
+      try Outbox.keep(shadow: record, in: transaction)
+    }
+  }
+}
+
+extension ServerRecord {
+  /// A note made here: at this position of its history the server told of no such record.
+  static func absent(_ id: RecordID, from container: String, at position: Int64) -> ServerRecord {
+    ServerRecord(id: id, container: container, version: String(position), modified: 0, isDeleted: true)
+  }
+
+  /// Whether it is such a note, and no deletion that the server told of: those have a time.
+  var isAbsence: Bool { isDeleted && modified == 0 }
 }
 
 extension String {

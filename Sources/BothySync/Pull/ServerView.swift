@@ -14,7 +14,8 @@ enum ServerView {
     in scope: PullScope, _ transaction: ReadTransaction, _ body: (Entry) throws -> Void
   ) throws {
     let pending = try Outbox.entries(in: transaction)
-    let dirty = Set(pending.map(\.record))
+    let unreadable = try UnreadableTable.records(in: transaction)
+    let dirty = Set(pending.map(\.record)).union(unreadable.keys)
     for table in transaction.catalog.tables where table.schema.isSynced {
       let select = try PreparedStatement(table.selectSQL, in: transaction.database)
       defer { select.reset() }
@@ -26,7 +27,10 @@ enum ServerView {
         try body(Entry(id: id, version: version, fields: table.document(row).bytes))
       }
     }
-    for entry in pending where !entry.isLeaving {
+    for record in unreadable.values where scope.contains(record.container) {
+      try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
+    }
+    for entry in pending where !entry.isLeaving && unreadable[entry.record] == nil {
       if let shadow = entry.shadow {
         guard !shadow.isDeleted && scope.contains(shadow.container) else { continue }
         try body(Entry(id: entry.record, version: shadow.version, fields: shadow.fields.bytes))

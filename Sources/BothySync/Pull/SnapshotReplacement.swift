@@ -4,7 +4,7 @@ import BothyStore
 /// mention now are not there any more (rule R15), and its versions count even if they are lower than ours.
 ///
 /// Rows are marked before the snapshot is applied and swept after it, so memory does not grow with their number.
-/// Rows with pending work stay.
+/// Rows with pending work stay, and rows whose new version can't be read.
 struct SnapshotReplacement {
   let scope: PullScope
   let transaction: WriteTransaction
@@ -14,6 +14,7 @@ struct SnapshotReplacement {
 
   func begin() throws {
     try UnknownTypes.clear(scope, in: transaction)
+    try UnreadableTable.remove(where: scope.contains, in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
       try run(
         "UPDATE \(table.name) SET _version = ?1 || _version WHERE _version IS NOT NULL AND \(filter(table))",
@@ -39,10 +40,12 @@ struct SnapshotReplacement {
     var removed = 0
     for table in transaction.catalog.tables where table.schema.isSynced {
       let marked = "_version LIKE ?1 || '%' AND \(filter(table))"
-      let pending = "EXISTS (SELECT 1 FROM bothy_outbox WHERE type = ?3 AND id = \(table.name)._id)"
+      let stays = ["bothy_outbox", "bothy_unreadable"]
+        .map { "EXISTS (SELECT 1 FROM \($0) WHERE type = ?3 AND id = \(table.name)._id)" }
+        .joined(separator: " OR ")
       try run(
         """
-        UPDATE \(table.name) SET _version = substr(_version, length(?1) + 1) WHERE \(marked) AND \(pending)
+        UPDATE \(table.name) SET _version = substr(_version, length(?1) + 1) WHERE \(marked) AND (\(stays))
         """, table)
       let select = try prepared("SELECT _id FROM \(table.name) WHERE \(marked)", table)
       var gone: [String] = []

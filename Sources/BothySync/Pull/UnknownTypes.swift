@@ -85,8 +85,9 @@ enum UnknownTypes {
     while try select.step() {
       let record = try record(select.bytes(at: 0))
       var repaired = false
-      let row = try table.row(
-        record.fields, container: record.container, version: record.version, repaired: &repaired)
+      guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
+        continue
+      }
       try transaction.put(table, id: record.id.id, row)
     }
     select.reset()

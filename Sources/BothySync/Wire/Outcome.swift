@@ -34,6 +34,11 @@ public struct Outcome: Sendable, Hashable {
 public struct Rejection: Sendable, Hashable, Codable {
   /// The code of operations whose group did not come whole; none of it was applied.
   static let incompleteGroup = "incompleteGroup"
+  /// The code of operations on which the server failed inside.
+  static let serverError = "serverError"
+
+  /// Whether the operation may have been applied all the same: only the same one can be sent again.
+  var leavesDoubt: Bool { code == Self.serverError }
 
   /// A word to branch on: `forbidden`, `invalid`, `unknownType`, `unknownReference`, `tooLarge`, …
   public var code: String
@@ -65,4 +70,12 @@ public struct Rejection: Sendable, Hashable, Codable {
     self.message = message
     self.fields = fields
   }
+}
+
+extension Outcome.Verdict {
+  /// Why the operation was refused, if it was.
+  var rejection: Rejection? { if case .rejected(let rejection) = self { rejection } else { nil } }
+
+  /// What the server has instead, where that stood in the way.
+  var current: ServerRecord? { if case .conflict(let current) = self { current } else { nil } }
 }

@@ -70,7 +70,7 @@ extension ServerRecord {
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  /// Reads what `write` writes; unknown members are skipped, and the fields are not looked into. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var type: String?
     var id: String?
@@ -95,7 +95,7 @@ extension ServerRecord {
         guard try reader.peek() == .object else {
           throw JSONError(reason: "'fields' must be an object", offset: reader.offset)
         }
-        fields = FieldsDocument(canonical: try reader.rawValue())
+        fields = FieldsDocument(canonical: try reader.rawValue(upTo: .max))
       default: try reader.skip()
       }
     }

@@ -24,6 +24,8 @@ public struct SyncResponse: Sendable, Hashable {
     /// The cursor that was sent could not be used (another epoch, below the tombstone floor, other rights):
     /// this page starts a complete snapshot of the scope.
     public var reset: Bool
+    /// Records of the page that can't be read. No server tells of them: whoever reads the page notes them.
+    public var unreadable: [UnreadableRecord] = []
 
     /// - Parameter cursor: a token that the server alone can read.
     public init(
@@ -84,7 +86,7 @@ extension SyncResponse {
 }
 
 extension SyncResponse.Page {
-  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"changes","outOfScope"?}`.
+  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"changes","outOfScope"?,"unreadable"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     scope.writeMembers(to: &writer)
@@ -115,10 +117,17 @@ extension SyncResponse.Page {
       }
       writer.endArray()
     }
+    if !unreadable.isEmpty {
+      writer.key("unreadable")
+      writer.beginArray()
+      for record in unreadable { record.write(to: &writer) }
+      writer.endArray()
+    }
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  /// Reads what `write` writes; unknown members are skipped. A change that can't be read is noted in `unreadable`.
+  /// Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var page = SyncResponse.Page(scope: PullScope(container: ""), cursor: "")
     try reader.object { name, reader in
@@ -128,12 +137,21 @@ extension SyncResponse.Page {
       case "cursor": page.cursor = try reader.string()
       case "more": page.more = try reader.bool()
       case "reset": page.reset = try reader.bool()
-      case "changes": try reader.array { page.changes.append(try ServerRecord(from: &$0)) }
+      case "changes": try reader.array { try page.readChange(&$0) }
+      case "unreadable": try reader.array { page.unreadable.append(try UnreadableRecord(from: &$0)) }
       case "outOfScope": try reader.array { page.outOfScope.append(try Self.recordID(&$0)) }
       default: try reader.skip()
       }
     }
     self = page
+  }
+
+  private mutating func readChange(_ reader: inout JSONReader) throws {
+    let start = reader
+    do { changes.append(try ServerRecord(from: &reader)) } catch let error as JSONError {
+      reader = start
+      unreadable.append(try UnreadableRecord(skipping: &reader, error))
+    }
   }
 
   private static func recordID(_ reader: inout JSONReader) throws -> RecordID {

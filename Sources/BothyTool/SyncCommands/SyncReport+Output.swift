@@ -10,6 +10,7 @@ extension SyncReport {
     lines += failures.map { "Refused: \($0.operation.rawValue) of \($0.record): \($0.message)" }
     lines += overwritten.map { "Overwritten by the server: \($0.record)" }
     lines += blocked.map { "Held back: \($0.record) waits for \($0.by)" }
+    lines += unreadable.map { "Set aside: \($0.record) can't be read here. \($0.reason)" }
     if let skipped { lines.append("Not finished: \(skipped.name).") }
     return lines.joined(separator: "\n")
   }

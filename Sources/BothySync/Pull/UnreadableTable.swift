@@ -1,0 +1,126 @@
+import BothyStore
+
+/// Records of the server that can't be read here, set aside with what came of them.
+enum UnreadableTable {
+  /// `record` is the record as it came, where as much could be read; it is tried again when the file is opened.
+  static let sql = """
+    CREATE TABLE IF NOT EXISTS bothy_unreadable (
+      type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, container TEXT NOT NULL, reason TEXT NOT NULL,
+      record TEXT, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+    """
+
+  /// The row that a record of the server becomes here. Nil for one that can't be read: it is set aside then.
+  static func row(
+    _ record: ServerRecord, _ table: TypeTable, repaired: inout Bool, in transaction: WriteTransaction
+  ) throws -> StoredRow? {
+    switch read(record, table, repaired: &repaired) {
+    case .success(let row):
+      try remove(record.id, in: transaction)
+      return row
+    case .failure(let found):
+      try keep(found, record, in: transaction)
+      return nil
+    }
+  }
+
+  /// The row that a record of the server becomes here, or why it can't be read.
+  static func read(
+    _ record: ServerRecord, _ table: TypeTable, repaired: inout Bool
+  ) -> Result<StoredRow, UnreadableRecord> {
+    do {
+      return .success(
+        try table.row(
+          record.fields, container: record.container, version: record.version,
+          upTo: JSONReader.maximumValueDepth + 1, repaired: &repaired))
+    } catch { return .failure(UnreadableRecord(record, error)) }
+  }
+
+  /// Sets a record aside. What was set aside of it before gives way.
+  static func keep(
+    _ found: UnreadableRecord, _ record: ServerRecord? = nil, in transaction: WriteTransaction
+  ) throws {
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_unreadable VALUES (?, ?, ?, ?, ?, ?)", in: transaction.database)
+    insert.bind(found.record.type, at: 1)
+    insert.bind(found.record.id, at: 2)
+    insert.bind(found.version, at: 3)
+    insert.bind(found.container, at: 4)
+    insert.bind(found.reason, at: 5)
+    if let record {
+      var writer = JSONWriter(reserving: record.fields.bytes.count + 256)
+      record.write(to: &writer)
+      insert.bind(utf8: writer.bytes, at: 6)
+    } else {
+      insert.bind(String?.none, at: 6)
+    }
+    try insert.run()
+    transaction.touchBookkeeping()
+  }
+
+  static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_unreadable WHERE type = ? AND id = ?", in: transaction.database)
+    delete.bind(id.type, at: 1)
+    delete.bind(id.id, at: 2)
+    try delete.run()
+  }
+
+  /// Forgets the records of the containers that `isGone` names.
+  static func remove(where isGone: (String) -> Bool, in transaction: WriteTransaction) throws {
+    for found in try all(in: transaction) where isGone(found.container) {
+      try remove(found.record, in: transaction)
+    }
+  }
+
+  static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
+    let select = try PreparedStatement("SELECT 1 FROM bothy_unreadable LIMIT 1", in: transaction.database)
+    defer { select.reset() }
+    return try !select.step()
+  }
+
+  static func all(in transaction: ReadTransaction) throws -> [UnreadableRecord] {
+    let select = try PreparedStatement(
+      "SELECT type, id, version, container, reason FROM bothy_unreadable ORDER BY type, id",
+      in: transaction.database)
+    defer { select.reset() }
+    var found: [UnreadableRecord] = []
+    while try select.step() {
+      found.append(
+        UnreadableRecord(
+          record: RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? ""),
+          version: select.text(at: 2) ?? "", container: select.text(at: 3) ?? "",
+          reason: select.text(at: 4) ?? ""))
+    }
+    return found
+  }
+
+  /// The records as they came, those of which more than a name could be read.
+  static func records(in transaction: ReadTransaction) throws -> [RecordID: ServerRecord] {
+    let select = try PreparedStatement(
+      "SELECT record FROM bothy_unreadable WHERE record IS NOT NULL", in: transaction.database)
+    defer { select.reset() }
+    var records: [RecordID: ServerRecord] = [:]
+    while try select.step() {
+      let record = try JSONReader.read(select.bytes(at: 0)) { try ServerRecord(from: &$0) }
+      records[record.id] = record
+    }
+    return records
+  }
+
+  /// Tries once more to read what was set aside, for an app that can read more than the one before it.
+  static func retry(in transaction: WriteTransaction) throws {
+    for (id, record) in try records(in: transaction) {
+      guard let table = transaction.catalog.tableIfKnown(id.type) else { continue }
+      var repaired = false
+      guard case .success(let row) = read(record, table, repaired: &repaired) else { continue }
+      try remove(id, in: transaction)
+      if try Outbox.mark(id, in: transaction) == nil {
+        try transaction.put(table, id: id.id, row)
+      } else {
+        try Outbox.keep(shadow: record, in: transaction)
+      }
+    }
+  }
+}
+
+extension UnreadableRecord: Error {}

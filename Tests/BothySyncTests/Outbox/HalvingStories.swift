@@ -1,0 +1,135 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// Requests that the server refuses as a whole because of one operation in them.
+@Suite("Requests refused as a whole")
+struct HalvingStories {
+  /// Answers `status` to every request that carries one of these records.
+  private func refuse(_ ids: Set<String>, with status: Int, _ device: SimulatedDevice) {
+    device.remote.setScript(forExchange: { request in
+      request.operations.contains { ids.contains($0.record.id) } ? .status(status, retryAfter: nil) : .none
+    })
+  }
+
+  @Test(
+    "The one bad operation of a request is found by halves and refused alone",
+    arguments: [400, 413, 422, 500])
+  func one(_ status: Int) async throws {
+    let pair = try await Pair.sharing()
+    for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
+    refuse(["N13"], with: status, pair.a)
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil)
+    #expect(try await pair.world.serverRecords().count == 20)
+    #expect(report.failures.map(\.record) == [.note("N13")])
+    #expect(try pair.a.store.inbox().map(\.record) == [.note("N13")])
+    #expect(try pair.a.store.outbox().map(\.record) == [.note("N13")])
+    #expect(report.requests <= 20)
+    // News still comes, and the one goes when the server takes it.
+    try pair.b.insert("T2", "theirs")
+    await pair.b.store.sync()
+    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(try pair.a.title("T2") == "theirs")
+    pair.a.remote.setScript { .none }
+    pair.world.time.advance(by: 1000)
+    await pair.a.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 22)
+  }
+
+  @Test("A lone operation that the server answers 400 is refused, and pulls go on")
+  func lone() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.insert("N1", "new")
+    refuse(["N1"], with: 400, pair.a)
+    try pair.b.insert("T2", "theirs")
+    await pair.b.store.sync()
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil && report.failures.map(\.record) == [.note("N1")])
+    #expect(try pair.a.title("T2") == "theirs")
+  }
+
+  @Test("A server that fails on everything refuses nothing, and costs two requests a sync")
+  func outage() async throws {
+    let pair = try await Pair.sharing()
+    for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
+    pair.a.remote.setScript { .status(500, retryAfter: nil) }
+    let report = await pair.a.store.sync()
+    #expect(report.skipped?.name == "serverError" && report.failures.isEmpty)
+    #expect(pair.a.remote.requests.count <= 2)
+    #expect(try pair.a.store.inbox().isEmpty)
+    pair.a.remote.setScript { .none }
+    await pair.a.store.sync()
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A change on which the server fails is sent again under the same id, so it counts once")
+  func sameOperation() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.a.edit { $0.score += 1 }
+    try pair.a.insert("N1", "new")
+    let isBroken = Mutex(true)
+    // The server does its work, and the gateway before it answers 500.
+    pair.a.remote.setDuringExchange {}
+    pair.a.remote.setScript(forExchange: { request in
+      let carries = request.operations.contains { $0.record == .note("T1") }
+      return carries && isBroken.withLock { $0 } ? .status(500, retryAfter: nil) : .none
+    })
+    await pair.a.store.sync()
+    let first = pair.a.operations.first { $0.record == .note("T1") }?.id
+    isBroken.withLock { $0 = false }
+    pair.world.time.advance(by: 1000)
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync()
+    #expect(pair.a.operations.first { $0.record == .note("T1") }?.id == first)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 1)
+  }
+
+  /// A server of another kind: the same, with cursors that Bothy's own doesn't know.
+  private final class OtherKind: RemoteStorage {
+    private let remote: any RemoteStorage
+    private let isOther = Mutex(true)
+
+    init(_ remote: any RemoteStorage) { self.remote = remote }
+
+    func become() { isOther.withLock { $0 = false } }
+
+    func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+      guard isOther.withLock({ $0 }) else { return try await remote.exchange(request) }
+      var request = request
+      for index in request.pulls.indices { request.pulls[index].cursor = nil }
+      var answer = try await remote.exchange(request)
+      for index in answer.pages.indices { answer.pages[index].cursor = "etag-1" }
+      return answer
+    }
+    func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+      try await remote.query(query)
+    }
+    func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+    func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+      try await remote.digest(scope)
+    }
+    func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+  }
+
+  @Test("A cursor that the server does not know is left behind, and everything comes anew")
+  func badCursor() async throws {
+    let world = try SimulatedWorld()
+    let remote = OtherKind(InProcessRemote(world.authority))
+    let folder = try TemporaryFolder()
+    let store = try SyncedStore(
+      at: folder.path + "/cursor.sqlite", schema: .notes, remote: remote, configuration: .quiet)
+    try await store.store.write { try $0.insert(Note(id: "T1", "one")) }
+    #expect(await store.sync().skipped == nil)
+    remote.become()
+    try await store.store.write { try $0.insert(Note(id: "T2", "two")) }
+    #expect(await store.sync().skipped == nil)
+    #expect(try await world.serverRecords().count == 2)
+    #expect(try store.outbox().isEmpty)
+    #expect(try await store.store.fetch(Query<Note>()).map(\.id).sorted() == ["T1", "T2"])
+  }
+}
