@@ -40,6 +40,26 @@ import Testing
     #expect(!again.isNew && versions.count == 1)
   }
 
+  @Test func aManifestWithExtremeNumbersOrUnprintableNamesIsRefused() throws {
+    let url = try Times.build(folder, "bad", version: "2", note: "bad")
+    let bytes = FileManager.default.contents(atPath: url.path + "/manifest.json") ?? Data()
+    let text = String(decoding: bytes, as: UTF8.self)
+    func refused(_ changed: String) -> Bool {
+      changed != text
+        && code { _ = try PackManifest(parsing: Array(changed.utf8), of: "bad") } == .corruptManifest
+    }
+    for number in [
+      "9223372036854775807", "-1", "-9223372036854775808", "1e308", "18446744073709551615", "1e15",
+      String(repeating: "9", count: 40),
+    ] {
+      #expect(refused(text.replacing("\"rows\":24", with: "\"rows\":\(number)")))
+      #expect(refused(text.replacing(/"bytes":[0-9]+/, with: "\"bytes\":\(number)")))
+    }
+    for name in ["\\u001b[2J", "\\u202e", "\\n"] {
+      #expect(refused(text.replacing("\"version\":\"2", with: "\"version\":\"\(name)")))
+    }
+  }
+
   /// Promises: K-24
   @Test func whatIsBadIsNotInstalledAndWhatIsThereStays() async throws {
     try await shelf.install(from: Times.build(folder, "good", note: "good"))

@@ -1,3 +1,4 @@
+internal import BothyStore
 public import Foundation
 public import HTTPTypes
 
@@ -149,19 +150,5 @@ extension Duration {
     if seconds < 0 || attoseconds < 0 { return 0 }
     let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
     return isTooLong ? .max : product.addingClamped(attoseconds / 1_000_000_000_000_000)
-  }
-}
-
-extension Int64 {
-  /// The sum, or the end of the range beyond which it lies.
-  package func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflows) = addingReportingOverflow(other)
-    return overflows ? (other > 0 ? .max : .min) : sum
-  }
-
-  /// The difference, or the end of the range beyond which it lies.
-  package func subtractingClamped(_ other: Int64) -> Int64 {
-    let (difference, overflows) = subtractingReportingOverflow(other)
-    return overflows ? (other < 0 ? .max : .min) : difference
   }
 }

@@ -1,3 +1,4 @@
+internal import BothyStore
 package import HTTPTypes
 
 /// What a request asks of a cache (RFC 9111 §5.2.1), laid over what the rule says of an entry.
@@ -20,7 +21,7 @@ package struct RequestDirectives: Sendable, Hashable {
     if control.noCache || control.noStore || (isTooOld && control.maxStale == nil) || isTooNearItsEnd {
       restricted.state = .mustRevalidate
     } else if let maxStale = control.maxStale, usability.state == .staleIfError || usability.state == .stale,
-      maxStale == .max || 0 - usability.freshFor <= maxStale * 1000
+      maxStale == .max || Int64(0).subtractingClamped(usability.freshFor) <= maxStale * 1000
     {
       restricted.state = .staleWhileRevalidate
     }

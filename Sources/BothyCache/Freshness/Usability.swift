@@ -1,3 +1,5 @@
+internal import BothyStore
+
 /// What may be done with a stored entry at one moment, under one rule.
 ///
 /// Made by comparing stored numbers: no field is read, no date parsed, nothing allocated.
@@ -66,7 +68,7 @@ extension Usability {
     if span.freshFor > 0, !clockWentBack {
       state = .fresh
     } else {
-      let staleFor = clockWentBack ? Int64.max : 0 - span.freshFor
+      let staleFor = clockWentBack ? Int64.max : Int64(0).subtractingClamped(span.freshFor)
       state = Self.stale(entry, rule, staleFor, clockWentBack, span.followsFields, isPinned)
     }
     self.init(

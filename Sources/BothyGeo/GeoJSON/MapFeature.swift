@@ -113,7 +113,7 @@ extension MapFeature {
 
   /// Micro-degrees, which is what the server's six decimals are.
   private var place: String {
-    "\(Int((center.latitude * 1e6).rounded())),\(Int((center.longitude * 1e6).rounded()))"
+    "\(Int(clampedWhole: (center.latitude * 1e6).rounded())),\(Int(clampedWhole: (center.longitude * 1e6).rounded()))"
   }
 }
 

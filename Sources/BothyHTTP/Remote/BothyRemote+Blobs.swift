@@ -17,9 +17,11 @@ private struct BlobRoutes: BlobRemote {
     let response = try await send(.head, sha256, [:])
     switch response.status {
     case 200:
-      guard let size = response.headers[.contentLength].flatMap(Int64.init) else { throw Self.badAnswer }
+      guard let size = response.headers[.contentLength].flatMap(Int64.init), size >= 0 else {
+        throw Self.badAnswer
+      }
       return .whole(size: size)
-    case 404: return .part(response.headers[Self.uploadOffset].flatMap(Int64.init) ?? 0)
+    case 404: return .part(max(0, response.headers[Self.uploadOffset].flatMap(Int64.init) ?? 0))
     default: throw Self.problem(response) ?? Self.badAnswer
     }
   }
@@ -30,7 +32,7 @@ private struct BlobRoutes: BlobRemote {
       Self.uploadLength: String(part.size),
     ]
     let response = try await send(.patch, part.sha256, fields, body: part.bytes)
-    let offset = response.headers[Self.uploadOffset].flatMap(Int64.init)
+    let offset = response.headers[Self.uploadOffset].flatMap(Int64.init).map { max(0, $0) }
     switch (response.status, offset) {
     case (200, let size?), (201, let size?): return .whole(size: size)
     case (204, let received?), (409, let received?): return .part(received)

@@ -61,17 +61,33 @@ public struct BothyRemote: RemoteStorage {
     return try Self.parsed { try SyncResponse(decoding: response.body) }
   }
 
+  /// An answer has a bounded size: what had no room is asked for until all is here.
   public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    var records: [ServerRecord] = []
+    var page = query
+    while true {
+      let (found, more) = try await queryPage(page)
+      records += found
+      guard more, !found.isEmpty else { return records }
+      page.offset = query.offset.addingClamped(records.count)
+      page.limit = query.limit.map { max(0, $0 - records.count) }
+    }
+  }
+
+  private func queryPage(_ query: RecordQuery) async throws(RemoteError) -> ([ServerRecord], more: Bool) {
     let response = try await send(.post, "/query", body: Array(query.json.canonicalText.utf8))
     return try Self.parsed {
-      var records: [ServerRecord] = []
+      var (records, more) = ([ServerRecord](), false)
       try JSONReader.read(response.body) { reader in
         try reader.object { name, reader in
-          guard name == "records" else { return try reader.skip() }
-          try reader.array { records.append(try ServerRecord(from: &$0)) }
+          switch name {
+          case "records": try reader.array { records.append(try ServerRecord(from: &$0)) }
+          case "more": more = try reader.bool()
+          default: try reader.skip()
+          }
         }
       }
-      return records
+      return (records, more)
     }
   }
 

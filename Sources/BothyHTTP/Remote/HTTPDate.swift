@@ -17,9 +17,13 @@ enum HTTPDate {
     return Timestamp(rfc3339: "\(parts[3])-\(number)-\(parts[1])T\(parts[4])Z")?.milliseconds
   }
 
+  /// The most seconds that are told apart from longer waits (RFC 9111, 1.2.2).
+  private static let longest: Double = 2_147_483_648
+
   /// The seconds of a `Retry-After` header, which may be a date: then from `date`, the answer's own.
   static func seconds(retryAfter text: String, date: String? = nil) -> Double? {
-    if let seconds = Double(text) { return max(0, seconds) }
+    // Longer than that is for ever; `nan` and `inf` are numbers for `Double` alone.
+    if let seconds = Double(text) { return seconds.isFinite ? min(max(0, seconds), longest) : nil }
     guard let until = milliseconds(text), let now = date.flatMap(milliseconds) else { return nil }
     return Double(max(0, until - now)) / 1000
   }

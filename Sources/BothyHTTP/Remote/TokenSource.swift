@@ -1,3 +1,4 @@
+import BothyStore
 import BothySync
 
 /// Keeps the caller's token and asks for a new one before it ends or when the server no longer takes it: once for
@@ -52,7 +53,7 @@ actor TokenSource {
     renewal = .max
     if let end = token?.expiresAt {
       let start = now()
-      renewal = end - min(Self.margin, max(0, end - start) / 2)
+      renewal = end.subtractingClamped(min(Self.margin, max(0, end.subtractingClamped(start)) / 2))
     }
     return token
   }

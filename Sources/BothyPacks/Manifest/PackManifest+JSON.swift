@@ -34,6 +34,10 @@ extension PackManifest {
       let schemaJSON = document["schema"], let types = document["types"]?.arrayValue,
       let files = document["files"]?.arrayValue
     else { throw Self.corrupt(pack, "it lacks one of name, version, schema, types, files") }
+    guard Self.isPrintable(name), Self.isPrintable(version) else {
+      throw Self.corrupt(pack, "its name or version has characters that cannot be shown")
+    }
+    guard files.count <= Self.mostFiles else { throw Self.corrupt(pack, "it names too many files") }
     let schema: Schema
     do { schema = try Schema(json: schemaJSON.canonicalText) } catch {
       throw Self.corrupt(pack, error.message)
@@ -59,7 +63,7 @@ extension PackManifest {
     for content in contents where content.shardedBy != nil {
       let shards = files.filter { $0.type == content.type }
       guard Set(shards.map(\.key)).count == shards.count,
-        shards.reduce(0, { $0 + $1.rows }) == content.rows
+        shards.reduce(0, { $0.addingClamped($1.rows) }) == content.rows
       else { throw Self.corrupt(pack, "the shards of \(content.type) do not add up") }
     }
   }
@@ -69,7 +73,8 @@ extension PackManifest {
     var contents: [Contents] = []
     for (json, type) in zip(types, schema.types) {
       let field = json["shardedBy"]?.stringValue
-      guard json["name"]?.stringValue == type.name, let rows = json["rows"]?.intValue, rows >= 0,
+      guard json["name"]?.stringValue == type.name, let rows = json["rows"]?.intValue,
+        (0...largest).contains(rows),
         field == nil || field.flatMap({ type[$0] })?.kind.canShard == true
       else { return nil }
       contents.append(Contents(type: type.name, rows: Int(rows), shardedBy: field))
@@ -78,10 +83,12 @@ extension PackManifest {
   }
 
   private func file(_ json: JSONValue, of pack: String) throws(PackError) -> File {
-    guard let name = json["name"]?.stringValue, let rows = json["rows"]?.intValue, rows >= 0,
-      let bytes = json["bytes"]?.intValue, bytes >= 0, let sha256 = json["sha256"]?.stringValue,
-      sha256.utf8.count == 64
-    else { throw Self.corrupt(pack, "a file lacks one of name, rows, bytes, sha256") }
+    guard let name = json["name"]?.stringValue, let rows = json["rows"]?.intValue,
+      (0...Self.largest).contains(rows), let bytes = json["bytes"]?.intValue,
+      (0...Self.largest).contains(bytes), let sha256 = json["sha256"]?.stringValue, Self.isChecksum(sha256)
+    else {
+      throw Self.corrupt(pack, "a file lacks one of name, rows, bytes, sha256, or has an impossible one")
+    }
     guard Self.isSafe(name) else {
       throw PackError(
         .unsafeName,
@@ -98,6 +105,25 @@ extension PackManifest {
     file.type = type
     file.key = key
     return file
+  }
+
+  /// The most rows or bytes that a manifest is believed, 2^40, and the most files: their sums are numbers then.
+  private static let largest: Int64 = 1 << 40
+  private static let mostFiles = 1 << 20
+
+  /// Whether a text is shown as it is: nothing in it moves the cursor of a terminal.
+  private static func isPrintable(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
+      default: true
+      }
+    }
+  }
+
+  private static func isChecksum(_ text: String) -> Bool {
+    text.utf8.count == 64
+      && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
   /// Letters, digits, `-`, `_` and dots, none of these first: a name and never a path.

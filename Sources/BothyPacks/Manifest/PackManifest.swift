@@ -72,10 +72,10 @@ public struct PackManifest: Sendable, Hashable {
   }
 
   /// The rows of all types.
-  public var rows: Int { contents.reduce(0) { $0 + $1.rows } }
+  public var rows: Int { contents.reduce(0) { $0.addingClamped($1.rows) } }
 
   /// The bytes of all files.
-  public var bytes: Int64 { files.reduce(0) { $0 + $1.bytes } }
+  public var bytes: Int64 { files.reduce(0) { $0.addingClamped($1.bytes) } }
 
   /// SHA-256 of the schema's canonical JSON: two packs with the same one are read by the same code.
   public var fingerprint: String { Checksum.sha256(of: Array(schema.json.canonicalText.utf8)) }

@@ -153,7 +153,8 @@ enum ByteRange: Equatable {
     case (let first?, _) where bounds[1].isEmpty: self = first < size ? .part(first..<size) : .unsatisfiable
     case (let first?, let last?):
       guard first <= last else { return }
-      self = first < size ? .part(first..<min(size, last + 1)) : .unsatisfiable
+      // A last position beyond the end means the end (RFC 9110, 14.1.2).
+      self = first < size ? .part(first..<(last < size ? last + 1 : size)) : .unsatisfiable
     case (_, let count?) where bounds[0].isEmpty:
       self = count > 0 && size > 0 ? .part(max(0, size - count)..<size) : .unsatisfiable
     default: return

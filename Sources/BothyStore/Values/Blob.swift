@@ -20,9 +20,13 @@ extension Blob {
   package init?(_ json: JSONValue) {
     guard let sha256 = json["sha256"]?.stringValue, Self.isName(sha256) else { return nil }
     self.init(
-      sha256: sha256, size: Int(clamping: max(0, json["size"]?.intValue ?? 0)),
+      sha256: sha256, size: Int(clamping: min(max(0, json["size"]?.intValue ?? 0), Self.largestSize)),
       contentType: json["contentType"]?.stringValue)
   }
+
+  /// The most bytes that a description is believed: 2^40, a tebibyte. A record of somebody else may say any number, and
+  /// sizes of many blobs are added up.
+  package static let largestSize: Int64 = 1 << 40
 
   /// Whether a text can be the SHA-256 of something; such a name is a safe file name, too.
   package static func isName(_ text: some StringProtocol) -> Bool {

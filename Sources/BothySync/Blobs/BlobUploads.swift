@@ -90,11 +90,12 @@ struct BlobUploads {
     var left: [String: Int64] = [:]
     for need in needs where refused[need.blob.sha256] == nil {
       let upload = uploads[need.blob.sha256]
-      left[need.blob.sha256] = upload?.isDone ?? false ? 0 : Int64(need.blob.size) - (upload?.offset ?? 0)
+      left[need.blob.sha256] =
+        upload?.isDone ?? false ? 0 : Int64(need.blob.size).subtractingClamped(upload?.offset ?? 0)
     }
     var progress = SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests)
     progress.uploadedBytes = uploadedBytes
-    progress.bytesToUpload = left.values.reduce(0, +)
+    progress.bytesToUpload = left.values.reduce(0) { $0.addingClamped($1) }
     pass.progress(progress)
   }
 

@@ -152,8 +152,9 @@ public struct Blobs: Sendable {
         let row = try BlobTable.row(name, in: transaction)
         guard row?.state != .onServer else { continue }
         backlog.count += 1
-        backlog.bytes += row?.size ?? size
-        backlog.sent += row?.sent ?? 0
+        // What records of others say is not to be trusted.
+        backlog.bytes = backlog.bytes.addingClamped(max(0, row?.size ?? size))
+        backlog.sent = backlog.sent.addingClamped(row?.sent ?? 0)
       }
       return backlog
     }

@@ -36,7 +36,7 @@ extension SyncedStore {
     while true {
       let left = query.limit.map { $0 - records.count } ?? Self.pageSize
       page.limit = min(left, Self.pageSize)
-      page.offset = query.offset + records.count
+      page.offset = query.offset.addingClamped(records.count)
       let found = try await remote.query(page)
       records += found
       if found.count < page.limit ?? 0 || records.count == query.limit { break }

@@ -39,7 +39,8 @@ public struct RemoteError: Error, Sendable, Hashable {
     self.errorClass = errorClass
     self.message = message
     self.status = status
-    self.retryAfter = retryAfter
+    // A `Duration` has no place for what is no number, or for most numbers of a `Double`.
+    self.retryAfter = retryAfter.flatMap { $0.isFinite ? min(max(0, $0), 2_147_483_648) : nil }
     self.code = code
   }
 

@@ -90,11 +90,11 @@ extension Fetcher {
     // From here on the intake's partial is what this answer leaves.
     intake.partial = nil
     let isBodiless = order.method == .head || response.status == 204 || response.status == 304
-    let said = response.wasCoded ? nil : response.fields[.contentLength].flatMap { Int64($0) }
+    let said = response.wasCoded ? nil : response.announcedLength
     let expected = isBodiless ? nil : total ?? said
     do {
       if let expected, expected > order.bodyLimit { throw Self.tooLarge(order) }
-      if let expected { body.expect(Int(expected)) }
+      if let expected { body.expect(Int(clamping: expected)) }
       for try await piece in response.body {
         if body.bytes.isEmpty, let mismatch = mismatch(order, response, piece) { throw mismatch }
         body.append(piece)

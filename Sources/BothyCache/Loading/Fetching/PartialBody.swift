@@ -29,7 +29,7 @@ package struct PartialBody: Sendable, Hashable {
       response.fields[.acceptRanges]?.lowercased() != "none"
     else { return nil }
     self.init(
-      url: url, validator: tag, total: response.fields[.contentLength].flatMap { Int64($0) },
+      url: url, validator: tag, total: response.announcedLength,
       fields: response.fields, bytes: Data())
   }
 
@@ -49,7 +49,7 @@ package struct PartialBody: Sendable, Hashable {
     guard response.status == 206, !response.wasCoded, response.fields[.contentEncoding] == nil,
       response.fields[.eTag].map({ $0 == validator }) ?? true,
       let range = response.fields[.contentRange].flatMap(ContentRange.init),
-      range.first == Int64(bytes.count), let total = range.total ?? total, range.last == total - 1,
+      range.first == Int64(bytes.count), let total = range.total ?? total, total > 0, range.last == total - 1,
       self.total ?? total == total
     else { return nil }
     return total
@@ -88,5 +88,12 @@ struct ContentRange: Hashable {
       guard let total = Int64(sides[1]), total > last else { return nil }
       self.total = total
     }
+  }
+}
+
+extension ResourceResponse {
+  /// What `Content-Length` says, where that is a length.
+  var announcedLength: Int64? {
+    fields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
   }
 }

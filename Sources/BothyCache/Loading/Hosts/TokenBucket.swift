@@ -15,7 +15,7 @@ struct TokenBucket: Sendable {
   /// When the next token is there; now if there is one already.
   func next(_ now: Duration) -> Duration {
     let present = level(now)
-    return present >= 1 ? now : now + .seconds((1 - present) / rate)
+    return present >= 1 ? now : now + .seconds(min((1 - present) / rate, 1e9))
   }
 
   mutating func take(_ now: Duration) {

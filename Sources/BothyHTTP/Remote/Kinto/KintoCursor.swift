@@ -68,7 +68,8 @@ struct KintoFeed: Equatable {
   func since(now: Int64, overlap: Int64) -> Int64? {
     if let page { return page.since }
     guard let seen else { return nil }
-    return safe < seen && (now >= due || due - now > 2 * overlap) ? safe : seen
+    return safe < seen && (now >= due || due.subtractingClamped(now) > overlap.addingClamped(overlap))
+      ? safe : seen
   }
 
   /// Whether the collection's timestamp lies before what was read: the server went back to an older state.
@@ -107,8 +108,8 @@ struct KintoFeed: Equatable {
     page = nil
     seen = reached
     if since == nil || since == safe {
-      safe = max(safe, min(reached, startedAt - overlap))
-      due = safe < reached ? now + overlap : 0
+      safe = max(safe, min(reached, startedAt.subtractingClamped(overlap)))
+      due = safe < reached ? now.addingClamped(overlap) : 0
     }
     let safe = safe
     told = safe == reached ? [] : told?.filter { $0 > safe }
@@ -121,7 +122,7 @@ extension KintoFeed {
     if let seen { members["seen"] = .int(seen) }
     if due != 0 { members["due"] = .int(due) }
     // As distances from `safe`, which are short.
-    if let told { members["told"] = .array(told.sorted().map { .int($0 - safe) }) }
+    if let told { members["told"] = .array(told.sorted().map { .int($0.subtractingClamped(safe)) }) }
     guard let page else { return members }
     members["page"] = .object([
       "token": .string(page.token), "start": .int(page.start), "time": .int(page.startedAt),
@@ -136,7 +137,7 @@ extension KintoFeed {
     self.safe = safe
     seen = json["seen"]?.intValue
     due = json["due"]?.intValue ?? 0
-    told = json["told"]?.arrayValue.map { Set($0.compactMap(\.intValue).map { $0 + safe }) }
+    told = json["told"]?.arrayValue.map { Set($0.compactMap(\.intValue).map { $0.addingClamped(safe) }) }
     guard let open = json["page"] else { return }
     guard let token = open["token"]?.stringValue, let start = open["start"]?.intValue,
       let startedAt = open["time"]?.intValue

@@ -45,7 +45,7 @@ struct KintoPull: Sendable {
   /// Whether tombstones that the device has not read may be purged by now.
   private func isStale(_ cursor: KintoCursor) -> Bool {
     guard let snapshotAfter else { return false }
-    return now - cursor.readAt > snapshotAfter
+    return now.subtractingClamped(cursor.readAt) > snapshotAfter
   }
 
   /// Nil when the server's history is not the one that the cursor belongs to.
@@ -116,7 +116,7 @@ private struct Reading {
     else { throw BothyRemote.unreadable("a listing of '\(id)'") }
     if feed.wentBack(timestamp) { return false }
     let since = feed.since(now: now, overlap: overlap)
-    let horizon = (feed.page?.startedAt ?? serverTime).map { $0 - overlap }
+    let horizon = (feed.page?.startedAt ?? serverTime).map { $0.subtractingClamped(overlap) }
     let type = KintoName.decode(id)
     var last: Int64?
     for json in data {

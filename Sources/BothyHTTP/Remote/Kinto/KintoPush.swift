@@ -156,7 +156,7 @@ struct KintoPush: Sendable {
       // its version is told as one before, which matches nothing: the pull brings what is there, and the next change
       // from here meets it as a conflict.
       let isAsSent = operation.kind == .insert && current.fields == FieldsDocument(operation.fields)
-      let version = isAsSent ? existing.version : existing.version - 1
+      let version = isAsSent ? existing.version : existing.version.subtractingClamped(1)
       return .duplicate(version: String(version), modified: current.modified, record: nil)
     case 404 where operation.kind != .insert: return .conflict(current: nil)
     default: return .rejected(answer.rejection)

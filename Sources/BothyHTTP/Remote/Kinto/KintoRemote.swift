@@ -81,7 +81,7 @@ public struct KintoRemote: RemoteStorage {
     }
     response.outcomes = pushed.outcomes
     // A `Date` is in whole seconds: on average half a second has passed since.
-    response.serverTime = serverTime.map { $0 + 500 } ?? clock.now()
+    response.serverTime = serverTime.map { $0.addingClamped(500) } ?? clock.now()
     return response
   }
 
