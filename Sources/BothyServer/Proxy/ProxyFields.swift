@@ -55,6 +55,8 @@ enum ProxyFields {
       hadAge = stored.contains(.age)
       stored[.age] = nil
       stored[.contentLength] = nil
+      // A cookie is for the one that the origin gave it to.
+      stored[.setCookie] = nil
       fields = ProxyFields.answer(stored)
     }
   }

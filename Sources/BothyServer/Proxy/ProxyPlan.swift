@@ -15,9 +15,11 @@ enum ProxyPlan: Equatable {
     let conditionsOfWriters = [HTTPField.Name.ifMatch, .ifUnmodifiedSince, .ifRange]
     let isStream = fields[.accept]?.lowercased().contains("text/event-stream") ?? false
     if method != .get || !isPlain || isStream || RequestDirectives(fields).noStore
-      || fields.contains(.authorization) || conditionsOfWriters.contains(where: { fields.contains($0) })
+      || fields.contains(.authorization) || fields.contains(.cookie)
+      || conditionsOfWriters.contains(where: { fields.contains($0) })
     {
-      // The proxy may have several users; what one's credentials bring is not for the others.
+      // The proxy may have several users; what one's credentials bring, cookies among them, is not for the
+      // others.
       self = .pass
     } else {
       self = fields.contains(.range) ? .part : .cached

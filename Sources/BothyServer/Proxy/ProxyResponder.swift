@@ -142,6 +142,12 @@ final class ProxyResponder: Sendable {
       if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
         return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
+      // Several may have waited for this answer, and its cookie is for one: each that brings none to store asks for itself.
+      if case .notStored(let why) = resource.storage, why != .noDisk, resource.origin == .network,
+        resource.metadata.fields.contains(.setCookie)
+      {
+        return await pass(order, why: "bypass; detail=cookie")
+      }
       return served(resource, order)
     } catch {
       // What is too large to be kept goes through piece by piece.
