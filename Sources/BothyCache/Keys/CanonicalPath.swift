@@ -1,6 +1,7 @@
 /// Brings paths and queries into the one form in which they are part of keys.
 ///
-/// Never fails: whatever the text is, the result has no dot segment, no empty or leading slash, no control character
+/// Folds only spellings that are equal by RFC 3986 §6.2: percent-encoding, and dot segments. An empty segment names
+/// another resource and stays. Never fails: whatever the text is, the result has no dot segment, no control character
 /// and no backslash, so that it names one resource and cannot point out of a folder.
 enum CanonicalPath {
   /// Path and query of `path?query#fragment`; the fragment is dropped.
@@ -12,16 +13,17 @@ enum CanonicalPath {
     return (whole[..<mark], whole[whole.index(after: mark)...])
   }
 
-  /// The path without a leading slash; `..` never leads above the top. A trailing slash stays: it names another
-  /// resource.
+  /// The path without its first slash; `..` never leads above the top. Doubled and trailing slashes stay: they name
+  /// other resources.
   static func path(_ text: some StringProtocol) -> String {
     let encoded = encoded(text, keeping: pathCharacters)
     var segments: [Substring] = []
-    let parts = encoded.split(separator: "/", omittingEmptySubsequences: false)
+    let whole = encoded.hasPrefix("/") ? encoded.dropFirst() : encoded[...]
+    let parts = whole.split(separator: "/", omittingEmptySubsequences: false)
     for (index, part) in parts.enumerated() {
       let isLast = index == parts.count - 1
       switch part {
-      case "", ".": if isLast, !segments.isEmpty { segments.append("") }
+      case ".": if isLast, !segments.isEmpty { segments.append("") }
       case "..":
         _ = segments.popLast()
         if isLast, !segments.isEmpty { segments.append("") }
@@ -31,14 +33,14 @@ enum CanonicalPath {
     return segments.joined(separator: "/")
   }
 
-  /// The query without the ignored items, in its own order; nil when nothing is left of it.
+  /// The query without the ignored items, in its own order, empty items included; nil when nothing is left of it.
   static func query(_ text: some StringProtocol, ignoring names: Set<String>) -> String? {
-    let kept = text.split(separator: "&", omittingEmptySubsequences: true).filter { item in
+    let kept = text.split(separator: "&", omittingEmptySubsequences: false).filter { item in
       let name = item.prefix { $0 != "=" }
-      return !names.contains(String(name)) && !names.contains(decoded(name))
+      return item.isEmpty || !names.contains(String(name)) && !names.contains(decoded(name))
     }
-    guard !kept.isEmpty else { return nil }
-    return encoded(kept.joined(separator: "&"), keeping: queryCharacters)
+    let query = kept.joined(separator: "&")
+    return query.isEmpty ? nil : encoded(query, keeping: queryCharacters)
   }
 
   static let unreserved = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)

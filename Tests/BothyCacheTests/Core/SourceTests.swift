@@ -60,7 +60,8 @@ struct SourceTests {
   @Test(
     "Paths that mean the same have one key",
     arguments: [
-      ("a/b", "/a//b"), ("a/b", "a/./c/../b"), ("a%7Eb", "a~b"), ("%41", "A"), ("a%2fb", "a%2Fb"),
+      ("a/b", "/a/b"), ("a/b", "a/./c/../b"), ("a//b", "/a//b"), ("a//b", "a//c/../b"), ("a%7Eb", "a~b"),
+      ("%41", "A"), ("a%2fb", "a%2Fb"),
       ("ä", "%C3%A4"),
       ("b", "../../b"), ("a/", "a/."),
     ])
@@ -72,9 +73,28 @@ struct SourceTests {
   @Test("Paths that mean something else have keys of their own")
   func otherPaths() throws {
     let source = try source("https://api.example")
-    let paths = ["a", "a/", "A", "a%2Fb", "a/b", "a?", "a?b", "a%3Fb"]
+    let paths = [
+      "a", "a/", "A", "a%2Fb", "a/b", "a//b", "/a//b/", "a/b//", "a?", "a?b", "a%3Fb", "a?b&&c", "a?b&c",
+    ]
     #expect(Set(try paths.map { try source.key(path: $0).path }).count == paths.count - 1)
     #expect(try source.key(path: "a?") == source.key(path: "a"))
+  }
+
+  @Test(
+    "An address is asked for as it was given, with doubled slashes and empty items of the query",
+    arguments: [
+      "/image/fetch/https://example.com/a.png", "/a//b", "//a", "/a/b//", "/x?a=1&&b=", "/x?&",
+      "/bucket//key?q=a//b",
+    ])
+  func asGiven(path: String) throws {
+    for source in [
+      try ResourceSource("any", address: .anywhere), try source("https://api.example"),
+      try source("https://api.example/v1/"),
+    ] {
+      let base = source.id == "any" ? "https://api.example" : source.publicURL(for: try source.key(path: ""))
+      let url = (base.hasSuffix("/") ? String(base.dropLast()) : base) + path
+      #expect(source.publicURL(for: try source.key(url: url)) == url)
+    }
   }
 
   /// Promises: R-12
