@@ -84,7 +84,8 @@ public actor Atlas {
   @discardableResult
   public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
-    self.position = position
+    self.position = Coordinate(
+      latitude: position.latitude, longitude: Geodesy.normalized(longitude: position.longitude))
     return try await refresh()
   }
 
@@ -137,12 +138,15 @@ public actor Atlas {
   }
 
   /// Makes tiles elsewhere required under a name, in place of those before: they are fetched with the next refresh and,
-  /// like all that is pinned, never evicted from the cache.
+  /// like all that is pinned, never evicted from the cache. A tile that stays required is pinned throughout.
   public func require(_ tiles: Set<Tile>, for holder: String) async throws {
     required[holder] = tiles.isEmpty ? nil : tiles
     let keys = try tiles.map { try loading.source.key($0) }
-    try await loading.cache.unpin(by: holder)
+    let before = try await loading.cache.pins(by: holder).map(\.key)
+    // The new ones first: a process that ends in between leaves too many pins, never too few.
     if !keys.isEmpty { try await loading.cache.pin(keys, by: holder) }
+    let gone = Set(before).subtracting(keys)
+    if !gone.isEmpty { try await loading.cache.unpin(Array(gone), by: holder) }
   }
 
   /// The places around as they are now: one value for each state of the tiles and of what is saved, made when it is

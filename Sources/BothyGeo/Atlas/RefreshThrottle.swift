@@ -17,12 +17,14 @@ public struct RefreshThrottle: Sendable {
   public init() {}
 
   /// Whether a position at a time, in milliseconds since 1970, is to be looked at; if so it is what the next ones are
-  /// measured from. The first one is; what is no position on earth never is. When the clock was put back the time is not
+  /// measured from. The first one is; a latitude that there is not, and what is no number, never is. When the clock was put back the time is not
   /// counted.
   ///
   /// - Parameter vehicleSpeed: metres a second; nil on foot.
   public mutating func accepts(_ position: Coordinate, at time: Int64, vehicleSpeed: Double? = nil) -> Bool {
-    guard GeoBox.world.contains(position) else { return false }
+    guard position.longitude.isFinite, (-90...90).contains(position.latitude) else { return false }
+    let position = Coordinate(
+      latitude: position.latitude, longitude: Geodesy.normalized(longitude: position.longitude))
     if let last {
       let (elapsed, overflow) = time.subtractingReportingOverflow(last.time)
       let speed = vehicleSpeed.map { $0.isFinite ? max($0, 0) : 0 }

@@ -24,7 +24,8 @@ extension GeoBox {
     return self
   }
 
-  /// The smallest box that holds all positions within so many metres of the centre, a hair larger against rounding. It
+  /// The smallest box that holds all positions within so many metres of the centre, a hair larger against rounding. A
+  /// longitude beyond ±180° goes around the world. It
   /// goes around the world when a pole is among them. Throws `GeoError` for a centre or radius that is no number; a
   /// radius below zero counts as zero.
   public init(around center: Coordinate, radius: Double) throws(GeoError) {
@@ -35,7 +36,8 @@ extension GeoBox {
     }
     self.init(
       around: Coordinate(
-        latitude: min(max(center.latitude, -90), 90), longitude: min(max(center.longitude, -180), 180)),
+        latitude: min(max(center.latitude, -90), 90),
+        longitude: Geodesy.normalized(longitude: center.longitude)),
       metres: max(radius, 0))
   }
 

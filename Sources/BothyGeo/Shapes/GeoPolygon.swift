@@ -101,6 +101,8 @@ struct FlatRing {
     var total = 0.0
     for coordinate in ring {
       x += Geodesy.difference(from: previous, to: coordinate.longitude)
+      // The very numbers of the ring, so that an edge on the border of a tile stays on it.
+      if origin == 0 { x = coordinate.longitude + ((x - coordinate.longitude) / 360).rounded() * 360 }
       previous = coordinate.longitude
       total += coordinate.latitude
       points.append(Point(x: x, y: coordinate.latitude))

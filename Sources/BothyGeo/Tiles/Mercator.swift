@@ -86,14 +86,14 @@ extension Coordinate {
 }
 
 extension Tile {
-  /// The tile that a position is in. What lies beyond the edges of the map is in the nearest tile; a position on the
-  /// border of two tiles is in the one to the east or south. Throws `GeoError` for values that are no numbers and for
+  /// The tile that a position is in. A longitude beyond ±180° goes around the world; what lies north or south of the map
+  /// is in the nearest row. A position on the border of two tiles is in the one to the east or south. Throws `GeoError` for values that are no numbers and for
   /// a zoom that no tile has.
   public init(containing coordinate: Coordinate, zoom: Int) throws(GeoError) {
     try coordinate.checked()
     _ = try Self.side(zoom)
     self.init(
-      uncheckedX: Mercator.column(coordinate.longitude, zoom: zoom),
+      uncheckedX: Mercator.column(Geodesy.normalized(longitude: coordinate.longitude), zoom: zoom),
       y: Mercator.row(coordinate.latitude, zoom: zoom), zoom: zoom)
   }
 

@@ -6,6 +6,8 @@ struct PolygonCover: Sendable {
   struct Edge {
     var start: FlatRing.Point
     var end: FlatRing.Point
+    /// Whether its ring has no width or no height: then a border that it lies on counts.
+    var isFlat = false
   }
 
   private let rings: [FlatRing]
@@ -14,15 +16,22 @@ struct PolygonCover: Sendable {
   init(_ polygons: [GeoPolygon]) {
     rings = polygons.flatMap(\.rings).map { FlatRing($0, from: 0) }
     edges = rings.flatMap { ring in
-      zip(ring.points, ring.points.dropFirst()).flatMap { start, end in
+      let isFlat = Self.isFlat(ring)
+      return zip(ring.points, ring.points.dropFirst()).flatMap { start, end in
         [-360.0, 0, 360].compactMap { turn -> Edge? in
           let edge = Edge(
-            start: .init(x: start.x + turn, y: start.y), end: .init(x: end.x + turn, y: end.y))
+            start: .init(x: start.x + turn, y: start.y), end: .init(x: end.x + turn, y: end.y), isFlat: isFlat
+          )
           let (west, east) = (min(edge.start.x, edge.end.x), max(edge.start.x, edge.end.x))
           return turn == 0 || east > -180 && west < 180 ? edge : nil
         }
       }
     }
+  }
+
+  private static func isFlat(_ ring: FlatRing) -> Bool {
+    guard let first = ring.points.first else { return true }
+    return ring.points.allSatisfy { $0.x == first.x } || ring.points.allSatisfy { $0.y == first.y }
   }
 
   /// Hands over whole subtrees: a tile of `zoom` or an earlier one, of which every part belongs to the cover. Stops
@@ -53,11 +62,15 @@ struct PolygonCover: Sendable {
   func place(of tile: Tile, _ near: [Edge]) -> Place {
     let box = tile.bounds
     let last = 1 << tile.zoom - 1
-    // Borders belong to the tile in the east or south; what is beyond the map is in the nearest row, as everywhere.
+    // An area that only touches a border has no part of the tile; a line on a border is in the tile to the east or
+    // south. What is beyond the map is in the nearest row, as everywhere.
     let east = tile.x == last ? box.east : box.east.nextDown
     let south = tile.y == last ? -90 : box.south.nextUp
     let north = tile.y == 0 ? 90 : box.north
-    let touching = near.filter { Self.touches($0, box.west, south, east, north) }
+    let touching = near.filter { edge in
+      let west = edge.isFlat ? box.west : box.west.nextUp
+      return Self.touches(edge, west, south, east, edge.isFlat || tile.y == 0 ? north : north.nextDown)
+    }
     if !touching.isEmpty { return .edge(touching) }
     return holds(x: (box.west + box.east) / 2, y: (south + north) / 2) ? .inside : .outside
   }

@@ -15,16 +15,25 @@ public struct TileGrid: Hashable, Sendable {
   /// How many tiles may be listed unless a call says otherwise.
   public static let defaultLimit = 10_000
 
-  /// The tiles that a box touches; beyond the edges of the map the nearest rows. Throws `GeoError` for values that
+  /// The tiles that a box has a part of: one that only its eastern or southern edge touches is none of them, so the
+  /// bounds of a tile cover that tile alone. A box without width or height has the tiles that it lies in. Beyond the
+  /// edges of the map the nearest rows. Throws `GeoError` for values that
   /// make no box and for a zoom that no tile has.
   public init(covering box: GeoBox, zoom: Int) throws(GeoError) {
     try box.checked()
     let last = try Tile.side(zoom) - 1
     self.zoom = zoom
-    rows = Mercator.row(box.north, zoom: zoom)...Mercator.row(box.south, zoom: zoom)
-    let (west, east) = (Mercator.column(box.west, zoom: zoom), Mercator.column(box.east, zoom: zoom))
+    let north = Mercator.row(box.north, zoom: zoom)
+    var south = Mercator.row(box.south, zoom: zoom)
+    if south > north, Mercator.north(row: south, zoom: zoom) == box.south { south -= 1 }
+    rows = north...south
+    let west = Mercator.column(box.west, zoom: zoom)
+    var east = Mercator.column(box.east, zoom: zoom)
+    if box.east != box.west, Mercator.west(column: east, zoom: zoom) == box.east { east -= 1 }
     if !box.crossesAntimeridian {
-      columns = [west...east]
+      columns = [west...Swift.max(west, east)]
+    } else if east < 0 {  // It ends at the antimeridian.
+      columns = [west...last]
     } else if east + 1 >= west {
       columns = [0...last]
     } else {

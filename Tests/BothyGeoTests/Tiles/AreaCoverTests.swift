@@ -37,9 +37,43 @@ struct AreaCoverTests {
         try AreaCover(box).tiles(zoom: zoom) == TileGrid(covering: box, zoom: zoom).sorted(), "\(box) \(zoom)"
       )
     }
-    let exact = try Tile(x: 5, y: 6, zoom: 4).bounds
-    #expect(try AreaCover(exact).tiles(zoom: 4) == TileGrid(covering: exact, zoom: 4).sorted())
     #expect(try AreaCover(.world).tiles(zoom: 3).count == 64)
+  }
+
+  @Test("The cover of a tile's bounds is that tile; of a block of tiles, the block")
+  func exact() throws {
+    var generator = SeededGenerator(seed: 23)
+    for _ in 0..<2000 {
+      let zoom = Int.random(in: 0...22, using: &generator)
+      let side = 1 << zoom
+      let tile = try Tile(
+        x: .random(in: 0..<side, using: &generator), y: .random(in: 0..<side, using: &generator), zoom: zoom)
+      #expect(try TileGrid(covering: tile.bounds, zoom: zoom).tiles() == [tile])
+      #expect(try AreaCover(tile.bounds).tiles(zoom: zoom) == [tile])
+      let last = try Tile(
+        x: min(tile.x + 2, side - 1), y: min(tile.y + 2, side - 1), zoom: zoom)
+      let block = GeoBox(
+        west: tile.bounds.west, south: last.bounds.south, east: last.bounds.east, north: tile.bounds.north)
+      let count = (last.x - tile.x + 1) * (last.y - tile.y + 1)
+      #expect(try TileGrid(covering: block, zoom: zoom).count == count)
+      #expect(try AreaCover(block).count(zooms: zoom...zoom) == count)
+      if zoom > 0 { #expect(try TileGrid(covering: tile.bounds, zoom: zoom - 1).count == 1) }
+    }
+    let east = GeoBox(west: 170, south: 0.1, east: -180, north: 1)
+    #expect(try TileGrid(covering: east, zoom: 4).map(\.x) == [15])
+  }
+
+  @Test("A point or a line on a border is still covered")
+  func flat() throws {
+    let tile = try Tile(x: 5, y: 6, zoom: 4).bounds
+    for box in [
+      GeoBox(west: tile.west, south: tile.south, east: tile.west, north: tile.south),
+      GeoBox(west: tile.west, south: tile.south, east: tile.west, north: tile.north),
+      GeoBox(west: tile.west, south: tile.north, east: tile.east, north: tile.north),
+    ] {
+      #expect(try !TileGrid(covering: box, zoom: 4).tiles().isEmpty)
+      #expect(try !AreaCover(box).tiles(zoom: 4).isEmpty)
+    }
   }
 
   @Test("Every point of a polygon is in a tile of its cover, and every tile of the cover has a point of it")
