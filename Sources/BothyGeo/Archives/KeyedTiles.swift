@@ -18,6 +18,7 @@ public final class KeyedTiles: TileArchive {
       throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
     }
     self.path = path
+    try SQLiteArchive.checkSize(path)
     do {
       var configuration = Configuration()
       configuration.readonly = true
@@ -45,14 +46,14 @@ public final class KeyedTiles: TileArchive {
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  /// The bytes of a tile; nil where the archive has none, and at zoom 29, which its keys can't say.
+  /// The bytes of a tile; nil where the archive has none or a row without bytes, and at zoom 29, which its keys can't say.
   public func data(of tile: Tile) async throws -> Data? {
     guard let key = tile.packedKey else { return nil }
     do {
       return try queue.inDatabase { database in
         let row = try Row.fetchOne(
           database, sql: "SELECT image FROM tiles WHERE tilekey = ?", arguments: [Int64(bitPattern: key)])
-        return try row.map { try Self.bytes($0[0], of: "\(tile)", path) }
+        return row.flatMap { Data.fromDatabaseValue($0[0]) }
       }
     } catch { throw MBTiles.failure(error, path) }
   }
@@ -74,14 +75,6 @@ public final class KeyedTiles: TileArchive {
       }
       if let data = try await data(of: tile) { try body(tile, data) }
     }
-  }
-
-  private static func bytes(_ value: DatabaseValue, of name: String, _ path: String) throws(GeoError) -> Data
-  {
-    guard let data = Data.fromDatabaseValue(value) else {
-      throw GeoError(.damagedArchive, "The tile \(name) of \(path) has no data. Get the archive again.")
-    }
-    return data
   }
 
   private static func info(

@@ -15,10 +15,12 @@ public final class MBTiles: TileArchive {
       throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
     }
     self.path = path
+    try SQLiteArchive.checkSize(path)
     do {
       var configuration = Configuration()
       configuration.readonly = true
       configuration.label = "bothy.mbtiles"
+      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA trusted_schema = OFF") }
       queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
       info = try queue.read(Self.info)
     } catch { throw Self.failure(error, path) }
@@ -31,8 +33,7 @@ public final class MBTiles: TileArchive {
 
   public func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
 
-  /// The bytes of a tile; nil where the archive has none. Blocks; one look-up. Throws `GeoError` `.damagedArchive` for a
-  /// row without bytes.
+  /// The bytes of a tile; nil where the archive has none, a row without bytes included. Blocks; one look-up.
   public func blockingData(of tile: Tile) throws(GeoError) -> Data? {
     do {
       return try queue.read { database in
@@ -41,11 +42,12 @@ public final class MBTiles: TileArchive {
         guard
           let row = try Row.fetchOne(statement, arguments: [tile.zoom, tile.x, tile.southernRow])
         else { return nil }
-        return try Self.bytes(row, of: "\(tile)", path)
+        return Self.bytes(row)
       }
     } catch { throw Self.failure(error, path) }
   }
 
+  /// Passes over rows without bytes: an archive that has a row for a tile but no data lacks the tile.
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
 
   func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
@@ -54,8 +56,8 @@ public final class MBTiles: TileArchive {
         let rows = try Row.fetchCursor(
           database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")
         while let row = try rows.next() {
-          let (tile, name) = try Self.tile(row, path)
-          let data = try Self.bytes(row, of: name, path)
+          let tile = try Self.tile(row, path)
+          guard let data = Self.bytes(row) else { continue }
           do { try body(tile, data) } catch { throw BodyFailure(cause: error) }
         }
       } catch let failure as BodyFailure {
@@ -69,7 +71,7 @@ public final class MBTiles: TileArchive {
     var cause: any Error
   }
 
-  private static func tile(_ row: Row, _ path: String) throws(GeoError) -> (Tile, String) {
+  private static func tile(_ row: Row, _ path: String) throws(GeoError) -> Tile {
     let numbers = (0..<3).map { Int64.fromDatabaseValue(row[$0]) }
     let name = numbers.map { $0.map(String.init) ?? "NULL" }.joined(separator: "/")
     guard let zoom = numbers[0], let column = numbers[1], let southern = numbers[2],
@@ -79,16 +81,15 @@ public final class MBTiles: TileArchive {
       throw GeoError(
         .damagedArchive, "\(path) has a row \(name) that is no tile. Get the archive again, or make it anew.")
     }
-    return (tile, "\(tile)")
+    return tile
   }
 
-  private static func bytes(_ row: Row, of name: String, _ path: String) throws(GeoError) -> Data {
+  /// Nil for NULL, which some makers write for a tile that there is not.
+  private static func bytes(_ row: Row) -> Data? {
     switch (row["tile_data"] as DatabaseValue).storage {
-    case .blob(let data): return data
-    case .string(let text): return Data(text.utf8)
-    default:
-      throw GeoError(
-        .damagedArchive, "The tile \(name) of \(path) has no data. Get the archive again, or make it anew.")
+    case .blob(let data): data
+    case .string(let text): Data(text.utf8)
+    default: nil
     }
   }
 
@@ -115,6 +116,7 @@ public final class MBTiles: TileArchive {
 extension MBTiles {
   /// The metadata, and from the tiles what it does not say.
   private static func info(_ database: Database) throws -> TileArchiveInfo {
+    try checkViews(database)
     var metadata: [String: String] = [:]
     if try database.tableExists("metadata") {
       for row in try Row.fetchAll(database, sql: "SELECT name, value FROM metadata") {
@@ -124,7 +126,9 @@ extension MBTiles {
       }
     }
     let numbers = try Row.fetchOne(
-      database, sql: "SELECT min(zoom_level), max(zoom_level), count(*) FROM tiles")
+      database,
+      sql: "SELECT min(zoom_level), max(zoom_level), count(*) FROM (SELECT zoom_level FROM tiles LIMIT ?)",
+      arguments: [countLimit])
     var zooms: ZoomRange?
     if let lowest = numbers.flatMap({ Int.fromDatabaseValue($0[0]) }),
       let highest = numbers.flatMap({ Int.fromDatabaseValue($0[1]) })
@@ -135,10 +139,24 @@ extension MBTiles {
       container: .mbtiles, name: metadata["name"], attribution: metadata["attribution"],
       tileFormat: metadata["format"], tileCompression: metadata["format"] == "pbf" ? .gzip : .none,
       zooms: zooms, bounds: bounds(metadata["bounds"]),
-      tileCount: numbers.flatMap { Int.fromDatabaseValue($0[2]) },
+      tileCount: numbers.flatMap { Int.fromDatabaseValue($0[2]) }.flatMap { $0 < countLimit ? $0 : nil },
       contentCount: try database.tableExists("images")
         ? Int.fetchOne(database, sql: "SELECT count(*) FROM images") : nil,
       metadata: metadata)
+  }
+
+  /// How many rows are counted when an archive is opened; beyond that their number is not known.
+  private static let countLimit = 50_000_000
+
+  /// Refuses views that can make rows without end: archives have tables, and views that join them.
+  private static func checkViews(_ database: Database) throws {
+    for sql in try String.fetchAll(database, sql: "SELECT sql FROM sqlite_master WHERE type = 'view'")
+    where sql.lowercased().split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("with") {
+      throw GeoError(
+        .notAnArchive,
+        "The file has a view that makes rows by itself, which no archive of tiles has. Get the archive from its maker."
+      )
+    }
   }
 
   /// `west,south,east,north`; the whole map for anything else.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// An archive of tiles for reading by parts (PMTiles, version 3), from a file or over HTTP.
 ///
-/// Opening reads 16 KB, and the metadata if that lies elsewhere. A tile costs one read, and up to three more for
+/// Opening reads 16 KB, the metadata if that lies elsewhere, and the last byte, as an archive may have been cut off. A tile costs one read, and up to three more for
 /// directories that are not known yet; the last 64 of these are kept. A tile that is not there costs a read of one
 /// byte, as the archive may have been replaced by one that has it. An archive that is replaced is told by the source's
 /// validator: its header is read anew and the tile asked for once more.
@@ -47,10 +47,47 @@ public final class PMTiles: TileArchive {
     }
   }
 
-  /// Each content is read once for all tiles in a row that share it.
+  /// Each content is read once for all tiles in a row that share it. Throws `GeoError` `.damagedArchive` as soon as there
+  /// are more tiles than the header says, or other zooms: what a few bytes claim is bounded by it.
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
     let opened = state.withLock { $0.opened }
-    try await visit(opened.root, opened, depth: 0, body)
+    var walk = Walk(opened.header)
+    try await visit(opened.root, opened, depth: 0, &walk, body)
+  }
+
+  /// What a walk over an archive may still meet, by its header.
+  private struct Walk {
+    /// The ids of the header's zooms.
+    let ids: Range<UInt64>
+    /// How many tiles are left.
+    var tiles: UInt64
+    /// The first id that the next entry may have: they come in order, each once.
+    var next: UInt64
+    /// How many directories are left: one for each tile at most.
+    var directories: UInt64
+
+    init(_ header: PMTilesHeader) {
+      ids = Tile.firstID(header.zooms.lowest)..<Tile.firstID(header.zooms.highest + 1)
+      let room = ids.upperBound - ids.lowerBound
+      tiles = header.addressedTiles == 0 ? room : min(header.addressedTiles, room)
+      directories = tiles
+      next = ids.lowerBound
+    }
+
+    mutating func enter() throws(GeoError) {
+      guard directories > 0 else { throw PMTilesDirectory.damaged }
+      directories -= 1
+    }
+
+    /// The ids of an entry's tiles.
+    mutating func take(_ entry: PMTilesDirectory.Entry) throws(GeoError) -> Range<UInt64> {
+      guard entry.id >= next, entry.id < ids.upperBound, entry.run <= tiles,
+        entry.run <= ids.upperBound - entry.id
+      else { throw PMTilesDirectory.beyond }
+      tiles -= entry.run
+      next = entry.id + entry.run
+      return entry.id..<next
+    }
   }
 
   private func find(_ tile: Tile) async throws -> Data? {
@@ -69,19 +106,21 @@ public final class PMTiles: TileArchive {
   }
 
   private func visit(
-    _ directory: PMTilesDirectory, _ opened: Opened, depth: Int, _ body: (Tile, Data) throws -> Void
+    _ directory: PMTilesDirectory, _ opened: Opened, depth: Int, _ walk: inout Walk,
+    _ body: (Tile, Data) throws -> Void
   ) async throws {
     guard depth < Self.depthLimit else { throw PMTilesDirectory.damaged }
     for entry in directory.entries {
       if entry.run == 0 {
-        try await visit(self.directory(entry, opened), opened, depth: depth + 1, body)
+        try walk.enter()
+        try await visit(self.directory(entry, opened), opened, depth: depth + 1, &walk, body)
         continue
       }
-      guard entry.run <= Tile.firstID(Tile.zooms.upperBound + 1) else { throw PMTilesDirectory.damaged }
+      let ids = try walk.take(entry)
       let data = try await content(entry, opened)
-      for step in 0..<entry.run {
+      for id in ids {
         // The one reason is an id that no tile has.
-        guard let tile = try? Tile(hilbertID: entry.id &+ step) else { throw PMTilesDirectory.damaged }
+        guard let tile = try? Tile(hilbertID: id) else { throw PMTilesDirectory.damaged }
         try body(tile, data)
       }
     }
@@ -112,6 +151,14 @@ extension PMTiles {
     // The header and the root directory lie in the first 16 KB (section 2).
     let head = try await source.bytes(0..<16_384, expecting: nil)
     let header = try PMTilesHeader(head.data)
+    let end = header.end
+    if end > UInt64(head.data.count), end > 0 {
+      let last = try await source.bytes(end - 1..<end, expecting: head.validator).data
+      guard !last.isEmpty else {
+        throw GeoError(
+          .damagedArchive, "The PMTiles archive was cut off: it ends before byte \(end). Get it again.")
+      }
+    }
     let root = try await slice(header.rootDirectory, head, source)
     let metadata = try await slice(header.metadata, head, source)
     return Opened(

@@ -60,6 +60,11 @@ struct PMTilesDirectory: Sendable {
     return sum
   }
 
+  static let beyond = GeoError(
+    .damagedArchive,
+    "The PMTiles archive lists more tiles than its header says, or tiles of other zooms. Get the archive again."
+  )
+
   static let damaged = GeoError(
     .damagedArchive, "A directory of the PMTiles archive can't be read. Get the archive again.")
 }

@@ -18,6 +18,13 @@ struct PMTilesHeader: Hashable, Sendable {
   let zooms: ZoomRange
   let bounds: GeoBox
 
+  /// Where the last part ends.
+  var end: UInt64 {
+    max(
+      max(rootDirectory.upperBound, metadata.upperBound),
+      max(leafDirectories.upperBound, tileData.upperBound))
+  }
+
   /// Throws `GeoError` `.notAnArchive` for other bytes and other versions, `.damagedArchive` for numbers that make no sense.
   init(_ data: Data) throws(GeoError) {
     let bytes = [UInt8](data.prefix(Self.size))

@@ -90,6 +90,14 @@ enum TileContent {
     }
   }
 
+  /// Whether an unpacked content can be of a format: pictures by their first bytes, others by not being zeros alone.
+  static func fits(_ content: Data, format: String?, compression: TileArchiveInfo.Compression) -> Bool {
+    if ["png", "jpg", "jpeg", "webp", "avif"].contains(format), compression == .none {
+      return Self.format(of: content, mediaType: nil) != nil
+    }
+    return content.contains { $0 != 0 }
+  }
+
   /// The format's name by what the bytes begin with, else by the media type they came with; nil for others.
   static func format(of body: Data, mediaType: String?) -> String? {
     let start = [UInt8](body.prefix(12))

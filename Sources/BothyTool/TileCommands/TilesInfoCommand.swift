@@ -1,5 +1,4 @@
 import ArgumentParser
-import BothyCache
 import BothyGeo
 import BothyStore
 import Foundation
@@ -10,8 +9,8 @@ struct TilesInfoCommand: AsyncParsableCommand {
     commandName: "info",
     abstract: "Prints what an archive holds.",
     discussion: """
-      --check reads every tile, counts them and their different contents, and fails
-      where one can't be read.
+      --check reads and unpacks every tile, counts them and their different
+      contents, and fails where one is cut off, zeroed or of another kind.
 
       Example:  bothy tiles info hills.pmtiles --check --json
                 bothy tiles info http://localhost:8080/tiles/hills.pmtiles
@@ -24,7 +23,7 @@ struct TilesInfoCommand: AsyncParsableCommand {
 
   func run() async throws {
     let archive = try await ReadArchive.open(file)
-    let counts = check ? try await count(archive) : nil
+    let counts = check ? try await archive.check() : nil
     let info = archive.info
     try output.print {
       Self.text(info, counts)
@@ -48,17 +47,7 @@ struct TilesInfoCommand: AsyncParsableCommand {
     }
   }
 
-  private func count(_ archive: any TileArchive) async throws -> (tiles: Int, contents: Int) {
-    var tiles = 0
-    var contents: Set<UInt64> = []
-    try await archive.forEachTile { _, data in
-      tiles += 1
-      contents.insert(data.withUnsafeBytes { XXH64.hash($0) })
-    }
-    return (tiles, contents.count)
-  }
-
-  private static func text(_ info: TileArchiveInfo, _ counts: (tiles: Int, contents: Int)?) -> String {
+  private static func text(_ info: TileArchiveInfo, _ counts: TileArchiveCheck?) -> String {
     let box = info.bounds
     let number = { (number: Int?) in number.map(String.init) ?? "unknown" }
     return [

@@ -56,7 +56,7 @@ struct KeyedTilesTests {
   }
 
   @Test(
-    "A file without its three preferences is no archive; keys of no tile and tiles without data are damage")
+    "A file without its three preferences is no archive; keys of no tile are damage")
   func damaged() async throws {
     for name in ["map.minZoom", "map.maxZoom", "map.tileSideLength"] {
       let path = try make(name, preferences.filter { $0.key != name }, [:])
@@ -67,7 +67,6 @@ struct KeyedTilesTests {
     let key = await #expect(throws: GeoError.self) { try await odd.forEachTile { _, _ in } }
     #expect(key?.code == .damagedArchive)
     let holes = try KeyedTiles(path: make("holes", preferences, [3 << 56: nil]))
-    let hole = await #expect(throws: GeoError.self) { try await holes.forEachTile { _, _ in } }
-    #expect(hole?.code == .damagedArchive)
+    try await holes.forEachTile { tile, _ in Issue.record("\(tile) has no data, so it is none") }
   }
 }

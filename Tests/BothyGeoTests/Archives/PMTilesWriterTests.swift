@@ -137,8 +137,10 @@ struct PMTilesWriterTests {
     let empty = try PMTilesWriter(path: scratch.file("empty"))
     #expect(throws: GeoError.self) { try empty.finish(TileArchiveInfo(container: .pmtiles)) }
     try empty.cancel()
-    let damaged = ArchiveBuilder(tiles: [try Tile(x: 0, y: 0, zoom: 0): Data("x".utf8)]).build().dropLast()
-    try Data(damaged).write(to: URL(fileURLWithPath: scratch.file("damaged")))
+    var damaged = ArchiveBuilder(tiles: [try Tile(x: 0, y: 0, zoom: 0): Data("x".utf8)]).build()
+    // Its zooms are others than those of its tile.
+    (damaged[100], damaged[101]) = (1, 1)
+    try damaged.write(to: URL(fileURLWithPath: scratch.file("damaged")))
     let source = try await archive("damaged")
     await #expect(throws: GeoError.self) {
       try await PMTilesWriter.copy(source, to: scratch.file("copy"))

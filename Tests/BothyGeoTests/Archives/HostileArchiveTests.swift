@@ -1,0 +1,134 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import GRDB
+import Testing
+
+@Suite("Archives that are cut off, zeroed or made to harm", .timeLimit(.minutes(1)))
+struct HostileArchiveTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func good(_ count: UInt64 = 85, leafSize: Int? = nil) throws -> Data {
+    var tiles: [Tile: Data] = [:]
+    let png = Data([0x89, 0x50, 0x4E, 0x47])
+    for id in 0..<count {
+      tiles[try Tile(hilbertID: id)] = ArchiveBuilder.gzip(png + Data("tile \(id)".utf8))
+    }
+    return ArchiveBuilder(tiles: tiles, leafSize: leafSize).build()
+  }
+
+  private func open(_ data: Data) async throws -> any TileArchive {
+    try data.write(to: URL(filePath: scratch.file("a.pmtiles")))
+    return try await TileArchives.open(path: scratch.file("a.pmtiles"))
+  }
+
+  @Test("An archive that was cut off anywhere is refused when it is opened")
+  func cutOff() async throws {
+    let whole = try good(341, leafSize: 20)
+    _ = try await open(whole)
+    for length in [127, 140, whole.count / 2, whole.count - 1] {
+      let error = await #expect(throws: GeoError.self) { try await open(whole.prefix(length)) }
+      #expect(error?.code == .damagedArchive, "\(length)")
+    }
+  }
+
+  @Test("A SQLite archive that was cut off is refused when it is opened")
+  func cutOffDatabase() throws {
+    let path = scratch.file("a.mbtiles")
+    let queue = try DatabaseQueue(path: path)
+    try queue.write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE tiles (zoom_level INT, tile_column INT, tile_row INT, tile_data BLOB);
+          CREATE UNIQUE INDEX place ON tiles (zoom_level, tile_column, tile_row);
+          INSERT INTO tiles VALUES (1, 0, 0, randomblob(100000)), (1, 1, 0, randomblob(100000))
+          """)
+    }
+    try queue.close()
+    let whole = try Data(contentsOf: URL(filePath: path))
+    #expect(try MBTiles(path: path).info.tileCount == 2)
+    for length in [100, 600, whole.count / 2, whole.count - 1] {
+      try whole.prefix(length).write(to: URL(filePath: path))
+      let error = #expect(throws: GeoError.self) { try MBTiles(path: path) }
+      #expect(error?.code == .damagedArchive, "\(length)")
+    }
+  }
+
+  /// Numbers of seven bits a byte.
+  private func varint(_ value: UInt64) -> [UInt8] {
+    value < 128 ? [UInt8(value)] : [UInt8(value & 0x7F) | 0x80] + varint(value >> 7)
+  }
+
+  /// An archive of one entry with a run that is longer than what the header says.
+  private func bomb(run: UInt64, addressed: UInt64, zooms: (UInt8, UInt8)) -> Data {
+    func number(_ value: UInt64) -> Data { withUnsafeBytes(of: value.littleEndian) { Data($0) } }
+    let root = Data(varint(1) + varint(0) + varint(run) + varint(4) + varint(1))
+    var header = Data("PMTiles".utf8) + [3]
+    var start: UInt64 = 127
+    for part in [root.count, 0, 0, 4] {
+      header.append(number(start))
+      header.append(number(UInt64(part)))
+      start += UInt64(part)
+    }
+    for count in [addressed, 1, 1] { header.append(number(count)) }
+    header.append(contentsOf: [1, 1, 1, 2, zooms.0, zooms.1])
+    header.append(contentsOf: [UInt8](repeating: 0, count: 127 - header.count))
+    return header + root + Data("tile".utf8)
+  }
+
+  @Test(
+    "A run that is longer than the archive says, or beyond its zooms, is refused in bounded time",
+    arguments: [
+      (300_000_000_000_000_000, 1, 0, 2), (300_000_000_000_000_000, 300_000_000_000_000_000, 0, 2),
+      (300_000_000_000_000_000, 0, 0, 3), (6, 5, 0, 29), (6, 6, 0, 1),
+    ] as [(UInt64, UInt64, UInt8, UInt8)])
+  func bombs(run: UInt64, addressed: UInt64, low: UInt8, high: UInt8) async throws {
+    var visited = 0
+    let error = await #expect(throws: GeoError.self) {
+      let archive = try await open(bomb(run: run, addressed: addressed, zooms: (low, high)))
+      try await archive.forEachTile { _, _ in
+        visited += 1
+        if visited > 1000 { throw CancellationError() }
+      }
+    }
+    #expect(error?.code == .damagedArchive && visited < 1000)
+  }
+
+  @Test("An archive whose counts are not said is bounded by its zooms")
+  func uncounted() async throws {
+    let archive = try await open(bomb(run: 5, addressed: 0, zooms: (0, 1)))
+    var visited = 0
+    try await archive.forEachTile { _, _ in visited += 1 }
+    #expect(visited == 5)
+  }
+
+  @Test("A SQLite file whose tiles are made without end by a view is refused when it is opened")
+  func endless() throws {
+    let queue = try DatabaseQueue(path: scratch.file("a.mbtiles"))
+    try queue.writeWithoutTransaction {
+      try $0.execute(
+        sql: """
+          CREATE VIEW tiles AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+          SELECT 29 AS zoom_level, i AS tile_column, 0 AS tile_row, x'01' AS tile_data FROM n
+          """)
+    }
+    try queue.close()
+    let error = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("a.mbtiles")) }
+    #expect(error?.code == .notAnArchive)
+  }
+
+  @Test("A check unpacks every tile: zeros in the place of tiles are found")
+  func zeroed() async throws {
+    let whole = try good()
+    #expect(try await open(whole).check() == TileArchiveCheck(tiles: 85, contents: 85))
+    var broken = whole
+    for place in (whole.count - 20)..<whole.count { broken[place] = 0 }
+    let archive = try await open(broken)
+    let error = await #expect(throws: GeoError.self) { try await archive.check() }
+    #expect(error?.code == .damagedArchive && error?.message.contains("tile") == true)
+  }
+}
