@@ -61,13 +61,15 @@ package enum AnswerJudgement: Sendable, Hashable {
   ///   - stored: what is known of the entry of the same variant when the answer came, not when it was asked for: nil
   ///     if it has gone meanwhile.
   ///   - expectation: what the source's bytes look like.
+  ///   - mismatch: how the content differs from what else is known of the resource.
   ///   - expiresAt: the item's own end of freshness.
   ///   - isStoredUsable: whether what is stored may be handed out when the server fails; then a server's error is a
   ///     failure also under a rule that keeps every status (RFC 5861 §4).
   ///   - decodes: whether the transport has undone content codings.
   package init(
     of answer: Answer, stored: EntryMetadata?, rule: FreshnessRule, expectation: ContentExpectation? = nil,
-    expiresAt: Int64? = nil, isStoredUsable: Bool = false, decodes: Bool = true
+    mismatch: ContentMismatch? = nil, expiresAt: Int64? = nil, isStoredUsable: Bool = false,
+    decodes: Bool = true
   ) {
     let kind = AnswerKind(status: answer.status)
     if kind == .notModified {
@@ -85,7 +87,8 @@ package enum AnswerJudgement: Sendable, Hashable {
           retryAfter: RetryAfter.milliseconds(answer.fields, at: answer.receivedAt)))
       return
     }
-    if kind == .body, let mismatch = expectation?.mismatch(fields: answer.fields, body: answer.body) {
+    let unexpected = expectation?.mismatch(fields: answer.fields, body: answer.body) ?? mismatch
+    if kind == .body, let mismatch = unexpected {
       self = .fail(AnswerFailure(status: answer.status, isTransient: mismatch == .empty, mismatch: mismatch))
       return
     }

@@ -1,9 +1,12 @@
 internal import Synchronization
 
-/// Hands events to all who listen; a listener that is slow loses the oldest ones and holds up nobody.
+/// Hands events to all who listen; a listener that is slow loses the oldest ones and holds up nobody. The few that are
+/// kept are handed to later listeners too.
 final class EventHub<Event: Sendable>: Sendable {
   private struct State {
     var listeners: [Int: AsyncStream<Event>.Continuation] = [:]
+    /// For who listens later: what nobody could have heard, as it happened while the cache was opened.
+    var kept: [Event] = []
     var nextID = 0
     var isFinished = false
   }
@@ -13,12 +16,13 @@ final class EventHub<Event: Sendable>: Sendable {
 
   init(capacity: Int = 4096) { self.capacity = capacity }
 
-  /// The events from now on.
+  /// The kept events, and those from now on.
   func stream() -> AsyncStream<Event> {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(capacity))
     let id = state.withLock { state -> Int? in
       guard !state.isFinished else { return nil }
       state.nextID += 1
+      for event in state.kept { continuation.yield(event) }
       state.listeners[state.nextID] = continuation
       return state.nextID
     }
@@ -30,8 +34,12 @@ final class EventHub<Event: Sendable>: Sendable {
     return stream
   }
 
-  func send(_ event: Event) {
-    let listeners = state.withLock { Array($0.listeners.values) }
+  /// - Parameter isKept: whether who listens later is told too; the last 16 are.
+  func send(_ event: Event, isKept: Bool = false) {
+    let listeners = state.withLock { state in
+      if isKept { state.kept = state.kept.suffix(15) + [event] }
+      return Array(state.listeners.values)
+    }
     for listener in listeners { listener.yield(event) }
   }
 

@@ -4,6 +4,8 @@ internal import Synchronization
 final class NetworkWatch: Sendable {
   private struct State {
     var current = NetworkConditions()
+    /// Whether the loader has said anything yet.
+    var isKnown = false
     var listeners: [Int: @Sendable () -> Void] = [:]
     var nextID = 0
     var task: Task<Void, Never>?
@@ -12,6 +14,9 @@ final class NetworkWatch: Sendable {
   private let state = Mutex(State())
 
   var current: NetworkConditions { state.withLock { $0.current } }
+
+  /// Whether the loader has said that there is no network.
+  var isKnownAway: Bool { state.withLock { $0.isKnown && !$0.current.isOnline } }
 
   /// Follows what a loader says until `stop`; until it says something, nothing is held to be there.
   ///
@@ -29,6 +34,7 @@ final class NetworkWatch: Sendable {
 
   private func set(_ now: NetworkConditions, _ changed: @Sendable () -> Void) {
     let listeners = state.withLock { state -> [@Sendable () -> Void]? in
+      state.isKnown = true
       guard state.current != now else { return nil }
       state.current = now
       return Array(state.listeners.values)

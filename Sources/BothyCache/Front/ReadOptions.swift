@@ -1,3 +1,4 @@
+package import Foundation
 public import HTTPTypes
 
 /// Whom a read asks, in which order.
@@ -5,6 +6,9 @@ public enum ReadMode: String, Sendable, Hashable, CaseIterable {
   /// The cache alone, whatever is stored there and whatever its server says of stale copies; never waits for a network.
   case cacheOnly
   /// The cache; the network when nothing fresh is stored. The default.
+  ///
+  /// What is stale and may be used when the server fails is handed out at once, and refreshed behind, where it is pinned
+  /// or the read is `visible`: nobody looks at a gap while a server hangs. Other reads wait for the server's word.
   case cacheElseNetwork
   /// The network, on condition that it has something newer; what is stored when it brings nothing.
   case networkElseCache
@@ -15,6 +19,18 @@ public enum ReadMode: String, Sendable, Hashable, CaseIterable {
   /// What is stored at once, fresh or marked as stale, and then what the network brings: with `values`, both; with
   /// `value`, the first.
   case staleThenFresh
+}
+
+/// An answer that is about to be stored.
+package struct Admission: Sendable {
+  package var key: ResourceKey
+  package var status: Int
+  package var body: Data
+  /// What it would replace.
+  package var stored: CacheEntry?
+
+  /// Whether it says that there is nothing.
+  package var isNegative: Bool { AnswerKind.isNegative(status) }
 }
 
 /// How one read differs from others.
@@ -37,6 +53,9 @@ public struct ReadOptions: Sendable {
   /// Told how far the download is that this read waits for, also one that another reader began. Called from any thread.
   public var progress: (@Sendable (LoadProgress) -> Void)?
   package var typed: TypedDemand?
+  /// Asked before an answer with bytes, or that there is nothing, takes the place of what is stored. False refuses it as
+  /// unexpected content. Who joins another's request takes what that one admits.
+  package var admits: (@Sendable (Admission) -> Bool)?
 
   /// A read of the cache, else of the network, by the source's rule, unless told otherwise.
   public init(

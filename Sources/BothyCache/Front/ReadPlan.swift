@@ -10,8 +10,9 @@ package enum ReadPlan: Equatable, Sendable {
 
   /// - Parameters:
   ///   - stored: the use that may be made of what is stored; nil when there is nothing.
-  ///   - hasNetwork: false when the network is suspended or the cache has none.
-  package init(_ mode: ReadMode, stored: Usability?, hasNetwork: Bool) {
+  ///   - hasNetwork: false when the network is suspended, known to be away, or the cache has none.
+  ///   - isAtOnce: whether what may stand in for a server that fails is handed out before it is asked.
+  package init(_ mode: ReadMode, stored: Usability?, hasNetwork: Bool, isAtOnce: Bool = false) {
     if mode == .cacheOnly {
       self = stored.map { .serve($0.isFresh ? nil : .notChecked) } ?? .fail(.notCached)
       return
@@ -32,6 +33,7 @@ package enum ReadPlan: Equatable, Sendable {
       switch stored.state {
       case .fresh: self = .serve(nil)
       case .staleWhileRevalidate: self = .serveAndRefresh
+      case .staleIfError where isAtOnce: self = .serveAndRefresh
       case .staleIfError, .stale, .mustRevalidate:
         self = .ask(isConditional: true, mayFallBack: stored.isUsableOnError)
       }

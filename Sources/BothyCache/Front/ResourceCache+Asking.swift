@@ -109,9 +109,13 @@ extension ResourceCache {
         current.map {
           Usability(of: $0.entry.metadata, under: demand.rule, at: clock.wall()).isUsableOnError
         } ?? false
+      if let failure = refusal(of: answer, current, demand) {
+        return .failed(CacheError(failure, demand.key))
+      }
       let judgement = AnswerJudgement(
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
-        expiresAt: demand.options.expiresAt, isStoredUsable: isUsable)
+        mismatch: await mismatch(answer, current, demand), expiresAt: demand.options.expiresAt,
+        isStoredUsable: isUsable)
       if case .askAnew = judgement {
         if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
         demand.isConditional = false
@@ -119,6 +123,28 @@ extension ResourceCache {
       }
       return await apply(judgement, of: answer, stored: current, demand, ticket)
     }
+  }
+
+  /// How an answer differs from what is known of the resource, where its source says nothing of its content.
+  private func mismatch(_ answer: Answer, _ stored: StoredEntry?, _ demand: Demand) async -> ContentMismatch?
+  {
+    guard demand.source.content == nil, AnswerKind(status: answer.status) == .body else { return nil }
+    var stored = stored
+    if stored == nil, ContentKind(answer.fields, answer.body) == .page {
+      stored = await storedForCondition(demand)
+    }
+    return ContentGuard(demand.key, stored: stored).mismatch(fields: answer.fields, body: answer.body)
+  }
+
+  /// Why who asks does not let an answer take the place of what is stored; nil when they do.
+  private func refusal(of answer: Answer, _ stored: StoredEntry?, _ demand: Demand) -> AnswerFailure? {
+    guard let admits = demand.options.admits,
+      [.body, .negative].contains(AnswerKind(status: answer.status))
+    else { return nil }
+    let admission = Admission(
+      key: demand.key, status: answer.status, body: answer.body, stored: stored?.entry)
+    if admits(admission) { return nil }
+    return AnswerFailure(status: answer.status, isTransient: false, mismatch: .bytes)
   }
 
   /// What a conditional request compares with: what is stored for this request, bytes included.

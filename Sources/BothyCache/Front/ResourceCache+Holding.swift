@@ -22,6 +22,29 @@ extension ResourceCache {
     return try await disk.read { store in try keys.map { try store.metadata($0) } }
   }
 
+  /// How many resources the holder wants kept, stored or not.
+  package func pinCount(by holder: String) async throws -> Int {
+    try await disk?.read { try $0.pinCount(by: holder) } ?? 0
+  }
+
+  /// Whether entries outlive the process.
+  package var hasDisk: Bool { disk != nil }
+
+  /// Puts entries back that other answers have replaced, on disk and in memory.
+  package func putBack(_ entries: [(key: ResourceKey, entry: CacheEntry)]) async {
+    for (key, entry) in entries {
+      let ticket = generations.begin()
+      defer { generations.end(ticket) }
+      _ = await disk?.store(key, entry, hasOthers: false) { true }
+      promote(key, StoredEntry(entry), ticket)
+      hub.send(.changed(key, bytes: entry.body.count))
+    }
+  }
+
+  /// Calls the listener after each change of the network's conditions. Returns what ends that.
+  package func followNetwork(_ listener: @escaping @Sendable () -> Void) -> Int { network.listen(listener) }
+  package func unfollowNetwork(_ id: Int) { network.unlisten(id) }
+
   /// Milliseconds since 1970, by the clock that everything here goes by.
   package var now: Int64 { clock.wall() }
 

@@ -8,6 +8,8 @@ extension ResourceCache {
     var stored: StoredEntry
     var origin: ResourceOrigin
     var use: Usability
+    /// Whether it is known that somebody has pinned it.
+    var isPinned = false
 
     func resource(_ key: ResourceKey, _ reason: StaleReason?) -> CachedResource {
       CachedResource(
@@ -146,15 +148,17 @@ extension ResourceCache {
     return RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))
   }
 
-  /// What was found, with more use allowed where somebody has pinned it: that is looked up only for what could not be
-  /// used when the server fails.
+  /// What was found, with more use allowed where somebody has pinned it: that is looked up only where it makes a
+  /// difference.
   func allowingForPins(_ found: Found?, _ demand: Demand) async -> Found? {
-    guard var found, !found.use.isUsableOnError, demand.options.mode != .cacheOnly, let disk else {
-      return found
-    }
+    let mode = demand.options.mode
+    guard var found, !found.use.isUsableAtOnce, mode != .cacheOnly, let disk else { return found }
+    let decides = mode == .cacheElseNetwork && demand.options.priority != .visible
+    guard decides || !found.use.isUsableOnError else { return found }
     let key = demand.key
     // A disk that cannot say whether it is pinned leaves it at what the server allows.
     guard (try? await disk.read { try $0.isPinned(key) }) == true else { return found }
+    found.isPinned = true
     found.use = use(of: found.stored.entry.metadata, demand, at: clock.wall(), isPinned: true)
     return found
   }

@@ -71,7 +71,11 @@ extension ResourceCache {
       }
     }
     found = await allowingForPins(found, demand)
-    let plan = ReadPlan(mode, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended)
+    // What is not stored is asked for all the same: a loader can be wrong about the way to a server.
+    let isAway = network.isKnownAway && found?.use.isUsableOnError == true
+    let isAtOnce = found?.isPinned == true || demand.options.priority == .visible
+    let plan = ReadPlan(
+      mode, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended && !isAway, isAtOnce: isAtOnce)
     switch plan {
     case .serve(let reason):
       guard let found else { throw nothing(demand.key, .notCached, failure) }
@@ -112,15 +116,21 @@ extension ResourceCache {
     return CacheError(code, "\(why), and nothing that may be used is stored of \(key).")
   }
 
-  /// Asks the server in a task of its own, at low priority unless somebody waits for it too.
+  /// So many of the source's timeouts a refresh may take that somebody has not waited for, queues and drips included.
+  private static let refreshDeadline = 3
+
+  /// Asks the server in a task of its own, at low priority unless somebody waits for it too, and not for ever.
   private func refresh(_ demand: Demand) -> Task<Result<CachedResource, CacheError>, Never> {
     var demand = demand
     demand.isConditional = true
-    if demand.options.mode != .staleThenFresh { demand.options.priority = .background }
-    let work = demand
-    let task = Task { () -> Result<CachedResource, CacheError> in
-      do throws(CacheError) { return .success(try await self.ask(work)) } catch { return .failure(error) }
+    demand.hasFallback = true
+    var deadline: Duration?
+    if demand.options.mode != .staleThenFresh {
+      demand.options.priority = .background
+      deadline = demand.source.limits.timeout * Self.refreshDeadline
     }
+    let (work, limit) = (demand, deadline)
+    let task = Task { await self.ask(work, within: limit) }
     state.withLock { state in
       state.nextRefresh += 1
       let id = state.nextRefresh
@@ -135,5 +145,25 @@ extension ResourceCache {
       }
     }
     return task
+  }
+
+  private func ask(_ demand: Demand, within limit: Duration?) async -> Result<CachedResource, CacheError> {
+    await withTaskGroup(of: Result<CachedResource, CacheError>.self) { group in
+      group.addTask {
+        do throws(CacheError) { return .success(try await self.ask(demand)) } catch { return .failure(error) }
+      }
+      if let limit {
+        group.addTask { [clock] in
+          // Cancelled when the answer is there.
+          try? await clock.sleep(limit)
+          return .failure(
+            CacheError(.timedOut, "\(demand.key): the refresh took longer than \(limit), and was called off.")
+          )
+        }
+      }
+      let first = await group.next()
+      group.cancelAll()
+      return first ?? .failure(CacheError(.cancelled, "\(demand.key) was not asked for."))
+    }
   }
 }

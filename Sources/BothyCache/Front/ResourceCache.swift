@@ -78,7 +78,7 @@ public final class ResourceCache: Sendable {
         case .damaged(let key):
           board.count(key.source) { $0.corrupt += 1 }
           hub.send(.corrupt(key.base))
-        case .recreated(_, _, let reason): hub.send(.storeReplaced(reason: reason))
+        case .recreated(_, _, let reason): hub.send(.storeReplaced(reason: reason), isKept: true)
         }
       }
       return DiskLane(try tier.open(options))
@@ -119,7 +119,7 @@ public final class ResourceCache: Sendable {
       age: use.age)
   }
 
-  /// What happens from now on. Every event names its resource, so what concerns one source never speaks for another's.
+  /// What happens from now on, and that the store's file was replaced, also when that was while the cache was opened. Every event names its resource, so what concerns one source never speaks for another's.
   /// A listener that does not keep up loses the oldest events.
   public var events: AsyncStream<CacheEvent> { hub.stream() }
 

@@ -23,7 +23,11 @@ public struct ResourceSource: Sendable, Identifiable {
   public var headers: HTTPFields
   /// How hard the servers may be asked, and how much of an answer is taken in.
   public var limits: SourceLimits
-  /// What the bytes look like; anything else is refused and leaves what is stored as it is. Nil takes all.
+  /// What the bytes look like; anything else is refused and leaves what is stored as it is.
+  ///
+  /// Nil, the default, refuses web pages in the place of tiles, of resources whose names end in something else (`.png`,
+  /// `.json`), and of resources that were stored as something else, and takes only pictures in the place of pictures: a
+  /// network's sign-in page destroys nothing. `ContentExpectation()` takes all.
   public var content: ContentExpectation?
   /// Names of query items that do not say what the resource is: left out of keys and of requests.
   public var ignoredQueryItems: Set<String>

@@ -39,6 +39,8 @@ public protocol BlobStore: BlobReader {
 
   /// What is stored of all that the holder wants kept. Costs a look at the row of each.
   func totals(heldBy holder: String) throws -> StoreTotals
+  /// How many keys the holder wants kept, stored or not. Stores that do not say are gone through.
+  func pinCount(by holder: String) throws -> Int
   /// Goes through the marks of one holder, or of all, by holder: also of what is not stored yet.
   func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws
 
@@ -61,6 +63,14 @@ public protocol BlobStore: BlobReader {
 
   /// Ends the use of the store; every later call throws.
   func close() throws
+}
+
+extension BlobStore {
+  public func pinCount(by holder: String) throws -> Int {
+    var count = 0
+    try forEachPin(by: holder) { _ in count += 1 }
+    return count
+  }
 }
 
 /// Entries that can be read: a store, or what came with the app and is never written.

@@ -67,6 +67,6 @@ public enum BlobStoreEvent: Sendable, Hashable {
   /// The entry's bytes did not match their checksum. They were put away; the next look-up finds nothing.
   case damaged(ResourceKey)
   /// The file was no usable database of this store; it was renamed to `movedTo` and begun anew. Entries that are kept
-  /// in files of their own are found again, pins are not.
+  /// in files of their own are found again, and pins as far as the old file can be read.
   case recreated(file: String, movedTo: String, reason: String)
 }

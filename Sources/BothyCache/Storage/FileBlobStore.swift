@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// A hit is one open, one read and one close; other programs can open the files as what they are, for the bytes come
 /// first. An index beside them (`index.sqlite`) knows sizes, uses and pins; when it is lost it is made again from the
-/// files, without the pins. Beside the entries' bytes the disk rounds each up to a block of 4 KB, which is counted.
+/// files, with the pins as far as they can be read. Beside the entries' bytes the disk rounds each up to a block of 4 KB, which is counted.
 public final class FileBlobStore: BlobStore {
   private let engine: IndexedStore
 
@@ -40,6 +40,7 @@ public final class FileBlobStore: BlobStore {
   public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
   public func isPinned(_ key: ResourceKey) throws -> Bool { try engine.isPinned(key) }
   public func totals(heldBy holder: String) throws -> StoreTotals { try engine.totals(heldBy: holder) }
+  public func pinCount(by holder: String) throws -> Int { try engine.pinCount(by: holder) }
   public func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
     try engine.forEachPin(by: holder, body)
   }

@@ -46,6 +46,7 @@ public final class SQLiteBlobStore: BlobStore {
   public func unpin(_ keys: [ResourceKey]?, by holder: String) throws { try engine.unpin(keys, by: holder) }
   public func isPinned(_ key: ResourceKey) throws -> Bool { try engine.isPinned(key) }
   public func totals(heldBy holder: String) throws -> StoreTotals { try engine.totals(heldBy: holder) }
+  public func pinCount(by holder: String) throws -> Int { try engine.pinCount(by: holder) }
   public func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
     try engine.forEachPin(by: holder, body)
   }

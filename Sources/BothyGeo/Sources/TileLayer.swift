@@ -28,7 +28,8 @@ public struct TileLayer: Sendable {
     return cache.peek(key)
   }
 
-  /// The tile from the first place that has it: exactly one answer. A tile beyond the last zoom is refused, see
+  /// The tile from the first place that has it: exactly one answer. A stored one that is stale is answered at once, and
+  /// refreshed behind; `states` tells when better has come. A tile beyond the last zoom is refused, see
   /// `bestAvailable`.
   public func value(
     _ tile: Tile, mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .visible

@@ -27,7 +27,8 @@ public struct TileProvider: Sendable {
   public var userAgent: String?
   /// How hard its servers may be asked, and how much of an answer is taken in.
   public var limits = SourceLimits()
-  /// What its tiles look like; anything else is refused. Nil takes all.
+  /// What its tiles look like; anything else is refused. Nil refuses web pages, and other things in the place of
+  /// pictures; `ContentExpectation()` takes all.
   public var content: ContentExpectation?
   /// Query items that every request carries and no key, event, log or file: access tokens.
   public var secrets: [String: String] = [:]

@@ -52,9 +52,10 @@ struct SourceRecord: Codable {
   /// Who asks, where a source does not say.
   static let defaultUserAgent = "bothy/\(BothyCommand.configuration.version)"
 
-  /// The source that addresses belong to which no other one has.
+  /// The source that addresses belong to which no other one has. It takes what the servers send, as a proxy does.
   static func ofAddresses() throws -> ResourceSource {
-    try ResourceSource(SourceID("web"), address: .anywhere, userAgent: defaultUserAgent)
+    try ResourceSource(
+      SourceID("web"), address: .anywhere, userAgent: defaultUserAgent, content: ContentExpectation())
   }
 
   /// The source for the cache. Throws `CacheError` or `ToolError` with what is wrong.

@@ -63,6 +63,14 @@ struct ReadPlanTests {
     #expect(plan(.cacheElseNetwork, .staleWhileRevalidate, true) == .serveAndRefresh)
     #expect(plan(.cacheElseNetwork, .staleIfError, true) == both)
     #expect(plan(.cacheElseNetwork, .mustRevalidate, true) == bound)
+    for state in Usability.State.allCases {
+      let use = Usability(state: state, age: 0, freshFor: 0, origin: .maxAge)
+      let atOnce = ReadPlan(.cacheElseNetwork, stored: use, hasNetwork: true, isAtOnce: true)
+      #expect(atOnce == (state == .staleIfError ? .serveAndRefresh : plan(.cacheElseNetwork, state, true)))
+      for mode in ReadMode.allCases where mode != .cacheElseNetwork {
+        #expect(ReadPlan(mode, stored: use, hasNetwork: true, isAtOnce: true) == plan(mode, state, true))
+      }
+    }
     #expect(plan(.networkElseCache, .fresh, true) == both)
     #expect(plan(.networkElseCache, .mustRevalidate, true) == bound)
     #expect(plan(.revalidate, .fresh, true) == bound)

@@ -179,6 +179,14 @@ extension IndexedStore {
     } ?? StoreTotals()
   }
 
+  func pinCount(by holder: String) throws -> Int {
+    try read { database in
+      try Int.fetchOne(
+        database, sql: "SELECT count(*) FROM holder h JOIN pin p ON p.holder = h.id WHERE h.name = ?",
+        arguments: [holder])
+    } ?? 0
+  }
+
   /// One entry on a page: its row, its key, and its metadata when they lie in the row.
   struct Listed {
     var row: EntryRow

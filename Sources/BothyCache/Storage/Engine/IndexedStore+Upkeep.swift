@@ -159,8 +159,13 @@ extension IndexedStore {
       try files.removeAll()
     }
     try index.write {
-      try $0.execute(sql: "DELETE FROM entry; DELETE FROM source; UPDATE state SET count = 0, bytes = 0")
+      try $0.execute(
+        sql: """
+          DELETE FROM entry; DELETE FROM pin; DELETE FROM holder; DELETE FROM source;
+          UPDATE state SET count = 0, bytes = 0
+          """)
     }
+    try salvagePins(into: index)
     for part in found.parts(of: 512) {
       try index.write { database in
         let transaction = try IndexTransaction(database, sources, files, limits, hasBodies: false)

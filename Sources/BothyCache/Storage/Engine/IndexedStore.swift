@@ -23,6 +23,8 @@ final class IndexedStore: Sendable {
   private let currentLimits: Mutex<BlobStoreLimits>
   private let index = Mutex<IndexFile?>(nil)
   let pageSize: Int
+  /// Whether an index was put away since the store was opened.
+  private let wasReplaced = Atomic(false)
 
   /// - Parameters:
   ///   - folder: where files of entries lie.
@@ -44,7 +46,8 @@ final class IndexedStore: Sendable {
       try reopen(nil)
       if largestRow != nil { try sweepLoose() }
     }
-    try apply(options.limits)
+    // After a loss holders get the time to pin again: the limits hold from the next write on.
+    if !wasReplaced.load(ordering: .relaxed) { try apply(options.limits) }
   }
 
   var limits: BlobStoreLimits { currentLimits.withLock { $0 } }
@@ -202,8 +205,10 @@ final class IndexedStore: Sendable {
     let place = "\(indexPath).corrupt-\(Int64(Date().timeIntervalSince1970 * 1000))"
     _ = removePutAway()
     guard rename(indexPath, place) == 0 else { throw DiskError.last(indexPath) }
-    unlink(indexPath + "-wal")
+    // What was written last is in the log, which goes with its file.
+    if rename(indexPath + "-wal", place + "-wal") != 0 { unlink(indexPath + "-wal") }
     unlink(indexPath + "-shm")
+    wasReplaced.store(true, ordering: .relaxed)
     options.onEvent?(.recreated(file: indexPath, movedTo: place, reason: reason))
   }
 

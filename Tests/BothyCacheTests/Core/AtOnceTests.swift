@@ -1,0 +1,119 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Stored pictures on a bad network", .timeLimit(.minutes(1)))
+struct AtOnceTests {
+  private struct Rig {
+    let clock = VirtualClock()
+    let time = VirtualTime()
+    let store = StoreDouble()
+    let loader: FickleLoader
+    let cache: ResourceCache
+    let key: ResourceKey
+
+    init(network: AsyncStream<NetworkConditions>? = nil, freshness: FreshnessRule = .fixed(.days(7))) throws {
+      loader = FickleLoader(
+        .answers(.init(200, fields: [.contentType: "image/png", .eTag: "\"1\""], "\u{7F}PNG old")),
+        network: network)
+      let source = try ResourceSource(
+        "hills", template: "https://hills.example/{z}/{x}/{y}.png", freshness: freshness,
+        userAgent: "Tests/1 (tests.example)")
+      let store = store
+      cache = try ResourceCache(
+        sources: [source], disk: DiskTier { _ in store }, loader: loader,
+        clock: LoadClock(clock, wall: time.reader()))
+      key = try source.key(zoom: 3, x: 1, y: 2)
+    }
+
+    /// Stores the old picture, pins it if asked for, and lets it grow stale.
+    func fill(isPinned: Bool = true) async throws {
+      _ = try await cache.value(key)
+      if isPinned { try await cache.pin([key], by: "region:test") }
+      time.advance(by: Duration.days(30).wholeMilliseconds)
+    }
+  }
+
+  @Test(
+    "A stale picture that is pinned or on the screen is answered before a hanging or dripping server is",
+    arguments: [(true, true), (true, false), (false, true), (false, false)])
+  func stuck(isPinned: Bool, hangs: Bool) async throws {
+    let rig = try Rig()
+    try await rig.fill(isPinned: isPinned)
+    rig.loader.set(hangs ? .hangs : .drips)
+    let priority: LoadPriority = isPinned ? .normal : .visible
+    async let read = rig.cache.value(rig.key, priority: priority)
+    await rig.loader.stuck.reached()
+    // A read that waits for the server comes to its end at the latest now, with another reason.
+    await rig.clock.waitForSleepers(1)
+    rig.clock.advance(by: .seconds(25))
+    let answer = try await read
+    #expect(answer.freshness == .stale(.refreshing))
+    #expect(text(answer) == "\u{7F}PNG old")
+    let entry = try #require(rig.store[rig.key])
+    #expect(entry.metadata.fields[.eTag] == "\"1\"")
+    try await rig.cache.close()
+  }
+
+  @Test("The refresh behind such an answer brings the new bytes")
+  func refreshed() async throws {
+    let rig = try Rig()
+    try await rig.fill()
+    var events = rig.cache.events.makeAsyncIterator()
+    rig.loader.set(.answers(.init(200, fields: [.contentType: "image/png"], "\u{7F}PNG new")))
+    #expect(try await rig.cache.value(rig.key).freshness == .stale(.refreshing))
+    while let event = await events.next() {
+      if case .changed(rig.key, _) = event { break }
+    }
+    let now = try await rig.cache.value(rig.key)
+    #expect(now.isFresh && text(now) == "\u{7F}PNG new")
+    try await rig.cache.close()
+  }
+
+  @Test("The refresh behind such an answer ends at a deadline, and the next read asks again")
+  func deadline() async throws {
+    let rig = try Rig()
+    try await rig.fill()
+    rig.loader.set(.hangs)
+    let listener = Listener(rig.cache.events)
+    #expect(try await rig.cache.value(rig.key).freshness == .stale(.refreshing))
+    await rig.loader.stuck.reached()
+    await rig.clock.waitForSleepers(2)
+    var events = rig.cache.events.makeAsyncIterator()
+    rig.clock.advance(by: .seconds(61))
+    while let event = await events.next() {
+      if case .failed = event { break }
+      if case .cancelled = event { break }
+    }
+    #expect(try await rig.cache.value(rig.key).freshness == .stale(.refreshing))
+    while let event = await events.next() { if event == .requested(rig.key) { break } }
+    let seen = try await listener.events(of: rig.cache)
+    #expect(seen.count { $0 == .requested(rig.key) } == 2)
+  }
+
+  @Test("A picture that is neither pinned nor on the screen is asked for first, as before")
+  func others() async throws {
+    let rig = try Rig()
+    try await rig.fill(isPinned: false)
+    rig.loader.set(.answers(.init(200, fields: [.contentType: "image/png"], "\u{7F}PNG new")))
+    #expect(text(try await rig.cache.value(rig.key)) == "\u{7F}PNG new")
+    try await rig.cache.close()
+  }
+
+  @Test("On a network that is known to be away nobody is asked for what is stored")
+  func offline() async throws {
+    let (stream, network) = AsyncStream.makeStream(of: NetworkConditions.self)
+    let rig = try Rig(network: stream)
+    try await rig.fill()
+    network.yield(NetworkConditions(isOnline: false, isMetered: true))
+    while !rig.cache.networkConditions.isMetered { await Task.yield() }
+    let asked = rig.loader.requests
+    for mode in [ReadMode.cacheElseNetwork, .staleThenFresh, .networkElseCache] {
+      #expect(try await rig.cache.value(rig.key, mode: mode).freshness == .stale(.noNetwork))
+    }
+    #expect(rig.loader.requests == asked)
+    try await rig.cache.close()
+  }
+}

@@ -1,0 +1,62 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A network between a good one and none: it answers, hangs, drips or shows a sign-in page, as a test sets it.
+final class FickleLoader: ResourceLoader {
+  enum Mood: Sendable {
+    case answers(ScriptedLoader.Answer)
+    /// Takes the request and says nothing until the caller leaves.
+    case hangs
+    /// Sends the head and one byte, and then nothing until the caller leaves.
+    case drips
+  }
+
+  private let state: Mutex<(mood: Mood, requests: Int)>
+  private let network: AsyncStream<NetworkConditions>?
+  /// Told when a request has come while the network hangs or drips.
+  let stuck = Latch()
+
+  init(_ mood: Mood, network: AsyncStream<NetworkConditions>? = nil) {
+    state = Mutex((mood, 0))
+    self.network = network
+    stuck.open()
+  }
+
+  static let page = ScriptedLoader.Answer(
+    200, fields: [.contentType: "text/html"], "<html><body>Log in to the hotel</body></html>")
+
+  var requests: Int { state.withLock { $0.requests } }
+  func set(_ mood: Mood) { state.withLock { $0.mood = mood } }
+
+  func conditions() -> AsyncStream<NetworkConditions>? { network }
+
+  func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    let mood = state.withLock { state in
+      state.requests += 1
+      return state.mood
+    }
+    switch mood {
+    case .answers(let answer):
+      let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
+      for piece in answer.pieces { continuation.yield(piece) }
+      continuation.finish()
+      return ResourceResponse(status: answer.status, fields: answer.fields, body: stream)
+    case .hangs:
+      await stuck.pass()
+      let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+      for await _ in stream {}
+      withExtendedLifetime(continuation) {}
+      throw LoadFailure(.cancelled, "The caller has left.")
+    case .drips:
+      let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
+      continuation.yield(Data([0x89]))
+      await stuck.pass()
+      let held = Mutex<AsyncThrowingStream<Data, any Error>.Continuation?>(continuation)
+      continuation.onTermination = { _ in held.withLock { $0 = nil } }
+      return ResourceResponse(status: 200, fields: [.contentType: "image/png"], body: stream)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import BothyCache
+import BothyTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Sign-in pages in the place of what a source brings")
+struct PortalTests {
+  private static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1])
+  private static let pages: [ScriptedLoader.Answer] = [
+    .init(200, fields: [.contentType: "text/html; charset=utf-8"], "<html>Log in"),
+    .init(200, "\n <!DOCTYPE html><html>Log in"),
+    .init(200, fields: [.contentType: "text/html"], "Please log in to the hotel's network."),
+    .init(200, fields: [.contentType: "application/xhtml+xml"], "<?xml version=\"1.0\"?><html/>"),
+  ]
+
+  private func rig(
+    _ template: String, content: ContentExpectation? = nil, _ first: ScriptedLoader.Answer
+  ) throws -> (FickleLoader, ResourceSource, ResourceCache, StoreDouble, VirtualTime) {
+    let (loader, store, time) = (FickleLoader(.answers(first)), StoreDouble(), VirtualTime())
+    let source = try ResourceSource(
+      "s", template: template, freshness: .fixed(.days(7)), userAgent: "Tests/1 (tests.example)",
+      content: content)
+    let cache = try ResourceCache(
+      sources: [source], disk: DiskTier { _ in store }, loader: loader,
+      clock: LoadClock(VirtualClock(), wall: time.reader()))
+    return (loader, source, cache, store, time)
+  }
+
+  private func tile(_ data: Data, _ type: String? = nil) -> ScriptedLoader.Answer {
+    var answer = ScriptedLoader.Answer(200, fields: [.eTag: "\"1\""])
+    answer.pieces = [data]
+    answer.fields[.contentType] = type
+    return answer
+  }
+
+  @Test(
+    "A page never replaces a stored tile, pinned or not, and the tile keeps its validator",
+    arguments: ["{y}.png", "{y}.pbf", "{y}"])
+  func stored(ending: String) async throws {
+    for isPinned in [true, false] {
+      for page in Self.pages {
+        let (loader, source, cache, store, time) = try rig(
+          "https://t.example/{z}/{x}/\(ending)", tile(Self.png))
+        let key = try source.key(zoom: 1, x: 0, y: 0)
+        _ = try await cache.value(key)
+        if isPinned { try await cache.pin([key], by: "region") }
+        let entry = store[key]
+        #expect(entry?.body == Self.png)
+        time.advance(by: Duration.days(8).wholeMilliseconds)
+        loader.set(.answers(page))
+        let error = await #expect(throws: CacheError.self) { try await cache.value(key, mode: .networkOnly) }
+        #expect(error?.code == .unexpectedContent)
+        let kept = try await cache.value(key, mode: .networkElseCache)
+        #expect(kept.bytes == Self.png && !kept.isFresh)
+        #expect(store[key] == entry)
+        try await cache.close()
+      }
+    }
+  }
+
+  @Test("A page in the place of a tile that was never there is refused")
+  func first() async throws {
+    for ending in ["{y}.png", "{y}.json", "{y}.mvt", "{y}"] {
+      for page in Self.pages {
+        let (_, source, cache, store, _) = try rig("https://t.example/{z}/{x}/\(ending)", page)
+        let error = await #expect(throws: CacheError.self) {
+          try await cache.value(source.key(zoom: 1, x: 0, y: 0))
+        }
+        #expect(error?.code == .unexpectedContent && store.keys.isEmpty)
+        try await cache.close()
+      }
+    }
+  }
+
+  @Test("A plain resource is told by its name's ending, and by what is stored of it")
+  func plain() async throws {
+    let named = try rig("https://t.example/files", Self.pages[0])
+    for path in ["a.json", "a.PNG?x=1", "b/c.css", "d.geojson", "e.pbf"] {
+      await #expect(throws: CacheError.self) { try await named.2.value(named.1.key(path: path)) }
+    }
+    for path in ["a.html", "a", "x/", "d.php"] {
+      #expect(try await named.2.value(named.1.key(path: path)).bytes?.isEmpty == false)
+    }
+    let bodies: [(Data, String?)] = [
+      (Self.png, nil), (Data("{\"a\": 1}".utf8), nil), (Data([0x1F, 0x8B, 8]), nil),
+      (Data("x".utf8), "application/vnd.mapbox-vector-tile"),
+    ]
+    for (body, type) in bodies {
+      let (loader, source, cache, store, time) = try rig("https://t.example/files", tile(body, type))
+      let key = try source.key(path: "menu")
+      _ = try await cache.value(key)
+      let entry = store[key]
+      time.advance(by: Duration.days(8).wholeMilliseconds)
+      loader.set(.answers(Self.pages[0]))
+      await #expect(throws: CacheError.self) { try await cache.value(key, mode: .revalidate) }
+      #expect(store[key] == entry)
+      try await cache.close()
+    }
+  }
+
+  @Test("What was a picture is not replaced by another kind of thing, and may become another picture")
+  func picture() async throws {
+    let (loader, source, cache, store, time) = try rig("https://t.example/files", tile(Self.png))
+    let key = try source.key(path: "menu")
+    _ = try await cache.value(key)
+    time.advance(by: Duration.days(8).wholeMilliseconds)
+    loader.set(.answers(.init(200, "{\"error\": \"log in\"}")))
+    await #expect(throws: CacheError.self) { try await cache.value(key, mode: .revalidate) }
+    #expect(store[key]?.body == Self.png)
+    loader.set(.answers(tile(Data([0xFF, 0xD8, 0xFF, 0xE0]))))
+    #expect(try await cache.value(key, mode: .revalidate).bytes?.first == 0xFF)
+  }
+
+  @Test("A source that says that it takes everything does so")
+  func everything() async throws {
+    let (_, source, cache, _, _) = try rig(
+      "https://t.example/{z}/{x}/{y}.png", content: ContentExpectation(), Self.pages[0])
+    #expect(try await cache.value(source.key(zoom: 0, x: 0, y: 0)).bytes?.isEmpty == false)
+  }
+}
