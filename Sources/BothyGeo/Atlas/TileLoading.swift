@@ -44,8 +44,16 @@ struct TileLoading: Sendable {
     do {
       let key = try source.key(tile)
       if way.isHeld, !way.hasNetwork { throw Self.offline(tile) }
-      let resource = try await cache.value(key, way.options)
-      if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld { return .failed(error) }
+      var options = way.options
+      let categories = places.categories
+      // What is no tile never takes the place of one in the cache, so that its validator is there for the next try.
+      options.admits = {
+        $0.isNegative || (try? GeoJSONTile(decoding: $0.body, categories: categories)) != nil
+      }
+      let resource = try await cache.value(key, options)
+      if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld {
+        return .failed(Self.named(error, tile))
+      }
       if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline(tile) }
       guard let bytes = resource.bytes else {
         try await run {
@@ -54,7 +62,15 @@ struct TileLoading: Sendable {
         return .absent
       }
       return try await take(version(tile, bytes, resource), key, generation)
-    } catch { return .failed(error) }
+    } catch { return .failed((error as? CacheError).map { Self.named($0, tile) } ?? error) }
+  }
+
+  /// What it means for a tile of places that something else came in its place.
+  private static func named(_ error: CacheError, _ tile: Tile) -> any Error {
+    guard error.code == .unexpectedContent else { return error }
+    return GeoError(
+      .notATile, "What came for \(tile) is no tile of places; what is held stays. \(error.message)",
+      underlying: error)
   }
 
   private static func offline(_ tile: Tile) -> CacheError {
@@ -96,7 +112,7 @@ struct TileLoading: Sendable {
           CacheError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
       }
     } catch let error as GeoError where error.code == .notATile {
-      // Not to be taken for the tile again; what is held stays.
+      // It was stored before it could be told from a tile. Not to be taken for one again; what is held stays.
       try await cache.remove(key)
       throw error
     }

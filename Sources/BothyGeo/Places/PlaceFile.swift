@@ -9,17 +9,43 @@ enum PlaceFile {
   private static let version = 1
 
   /// Opens the file or makes it, and its folder. One that is damaged or of another version is put away as
-  /// `{path}.damaged` and begun anew: everything in it can be fetched again.
+  /// `{path}.damaged` and begun anew: everything in it can be fetched again. Of one of another version the tiles are taken
+  /// over as they came, to be read again.
   static func open(_ path: String) throws(GeoError) -> ClosableDatabase {
     do {
       do { return try attempt(path) } catch let error where isDamage(error) {
         try putAway(path)
-        return try attempt(path)
+        let pool = try attempt(path)
+        if error is OtherVersion { takeTiles(from: path + ".damaged", into: pool) }
+        return pool
       }
     } catch { throw failure(error, path) }
   }
 
   private struct OtherVersion: Error {}
+
+  /// Takes over the bytes of tiles; their features are derived anew, as their parser is none.
+  private static func takeTiles(from path: String, into pool: ClosableDatabase) {
+    do {
+      let queue = try DatabaseQueue(path: path)
+      try queue.inDatabase { old in
+        let rows = try Row.fetchCursor(
+          old, sql: "SELECT morton, received_at, validated_at, etag, last_modified, payload FROM tile")
+        try pool.write { new in
+          while let row = try rows.next() {
+            try new.execute(
+              sql: """
+                INSERT INTO tile (morton, received_at, validated_at, etag, last_modified, payload, parser, categories)
+                VALUES (?, ?, ?, ?, ?, ?, 0, 0)
+                """, arguments: StatementArguments(row.databaseValues))
+          }
+        }
+      }
+      try queue.close()
+    } catch {
+      // A format that keeps its tiles in another way: they are fetched again.
+    }
+  }
 
   static func isDamage(_ error: any Error) -> Bool {
     if error is OtherVersion { return true }
@@ -85,15 +111,18 @@ enum PlaceFile {
     }
   }
 
-  /// Renames the file, in place of one put away earlier, and removes its log.
+  /// Renames the file and its log, in place of one put away earlier.
   static func putAway(_ path: String) throws {
     let files = FileManager.default
     let place = path + ".damaged"
-    if files.fileExists(atPath: place) { try files.removeItem(atPath: place) }
-    if files.fileExists(atPath: path) { try files.moveItem(atPath: path, toPath: place) }
-    for side in ["-wal", "-shm"] where files.fileExists(atPath: path + side) {
-      try files.removeItem(atPath: path + side)
+    for side in ["", "-wal", "-shm"] where files.fileExists(atPath: place + side) {
+      try files.removeItem(atPath: place + side)
     }
+    // The log goes with its file: what was written last is in it.
+    for side in ["", "-wal"] where files.fileExists(atPath: path + side) {
+      try files.moveItem(atPath: path + side, toPath: place + side)
+    }
+    if files.fileExists(atPath: path + "-shm") { try files.removeItem(atPath: path + "-shm") }
   }
 
   static func failure(_ error: any Error, _ path: String) -> GeoError {

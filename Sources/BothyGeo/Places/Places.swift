@@ -7,7 +7,8 @@ internal import Synchronization
 /// id and category.
 ///
 /// A tile is replaced in one transaction, and its bytes are kept: another category table needs no download. Everything
-/// in the file can be fetched again, so a file that is damaged or of another version is put away and begun anew; what
+/// in the file can be fetched again, so a file that is damaged is put away and begun anew, and one of another version too,
+/// with its tiles as they came; what
 /// a user made belongs into a `Store`. All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms.
 /// Any thread may call; reads go on while a tile is written.
 public final class Places: Sendable {

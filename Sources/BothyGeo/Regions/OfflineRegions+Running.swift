@@ -5,7 +5,8 @@ extension OfflineRegions {
   /// Loads what a region lacks, and returns how it stands when that is done, paused or gone through with failures.
   ///
   /// What is on disk and fresh, or came in this run or in one that it goes on with, is not asked for. Tiles that fail are
-  /// told of and left; they are tried when the region is resumed again. Waits while the policy does not allow the
+  /// told of and left; they are tried when the region is resumed again. A network that puts something else in the place
+  /// of the tiles, as one that wants a sign-in does, ends the run, and what it replaced is put back. Waits while the policy does not allow the
   /// network there is. Costs one look at the disk for each tile, a transaction for 256, and a request for each that
   /// is lacking.
   ///
@@ -39,8 +40,10 @@ extension OfflineRegions {
   /// A run is stopped first. Costs a transaction for 512 tiles. Should the process end meanwhile, the next call of
   /// `create` or `delete` finishes it.
   public func delete(_ id: Region.ID) async throws {
+    await restored()
     _ = try await file.region(id)
     try await file.markDeleting(id)
+    endProgress(of: id)
     if let run = control(of: id) {
       run.pause()
       await run.ended()
@@ -51,6 +54,7 @@ extension OfflineRegions {
   /// Lets go of what regions held that are being deleted. One that another process still loads is left to it: it stops
   /// within a second.
   func finishDeletions() async throws {
+    await restored()
     for region in try await file.deletings() {
       var lock: RegionLock?
       for _ in 0..<50 {
@@ -72,6 +76,7 @@ extension OfflineRegions {
   }
 
   private func run(_ id: Region.ID, isRefresh: Bool) async throws -> Region {
+    await restored()
     var region = try await file.region(id)
     let source = try allowing(region.plan)
     let (lock, control) = try enter(id)

@@ -25,16 +25,26 @@ public final class OfflineRegions: Sendable {
   /// How many tiles regions may have; checked when one is created.
   public let limits: RegionLimits
   private let folder: URL
-  private let state: Mutex<State>
+  let state: Mutex<State>
 
   struct State {
     var policy: PrefetchPolicy
     var network = NetworkConditions()
     /// Runs of this process, by region.
     var runs: [String: RegionControl] = [:]
+    /// Who wants to follow runs that have not begun, by region.
+    var awaited: [String: [Int: AsyncStream<RegionProgress>.Continuation]] = [:]
+    var nextFollower = 0
+    /// What follows the cache's network.
+    var listener: Int?
+    /// The check of the pins at open.
+    var restoring: Task<Void, any Error>?
   }
 
   /// Opens the list of regions in a folder, which is made if need be. Blocks for one small read.
+  ///
+  /// Pins that the cache has lost, as with a damaged index, are put back behind; every call waits for that. Runs follow
+  /// what the cache's loader says of the network, and wait for one that the policy lets them use.
   ///
   /// - Parameters:
   ///   - cache: keeps the tiles; it must have a disk. The list and the cache belong together.
@@ -55,7 +65,15 @@ public final class OfflineRegions: Sendable {
       throw GeoError(.unavailable, "\(folder.path) can't be made: \(error).", underlying: error)
     }
     file = try RegionFile(path: folder.appending(path: "regions.sqlite").path)
+    let listener = cache.followNetwork { [weak self] in self?.followNetwork() }
+    state.withLock { $0.listener = listener }
+    followNetwork()
+    restore()
   }
+
+  deinit { if let listener = state.withLock({ $0.listener }) { cache.unfollowNetwork(listener) } }
+
+  private func followNetwork() { setNetwork(cache.networkConditions) }
 
   /// What a region would take. Asks nobody; counts without listing.
   ///
@@ -85,11 +103,20 @@ public final class OfflineRegions: Sendable {
     return region
   }
 
-  /// All regions, by name, as far as they are: one whose process has died counts as interrupted.
-  public func all() async throws(GeoError) -> [Region] { try await file.all().map(seen) }
+  /// All regions, by name, as far as they are: one whose process has died counts as interrupted, one that was complete
+  /// and whose tiles have gone as lacking. Costs a look at the row of each tile of complete regions.
+  public func all() async throws(GeoError) -> [Region] {
+    await restored()
+    var regions: [Region] = []
+    for region in try await file.all() { regions.append(await seen(region)) }
+    return regions
+  }
 
   /// Throws `GeoError` `.unknownRegion`.
-  public func region(_ id: Region.ID) async throws(GeoError) -> Region { seen(try await file.region(id)) }
+  public func region(_ id: Region.ID) async throws(GeoError) -> Region {
+    await restored()
+    return await seen(try await file.region(id))
+  }
 
   /// The region that people call so; nil when there is none.
   public func region(named name: String) async throws(GeoError) -> Region? {
@@ -106,16 +133,39 @@ public final class OfflineRegions: Sendable {
     try await file.failures(of: id)
   }
 
-  /// How far the run of this process is, from now to its end; whoever does not keep up sees the latest. Ends at once
-  /// when there is none.
+  /// How far the run of this process is, from now to its end; of a region that is not being loaded its next run, from its
+  /// beginning. Whoever does not keep up sees the latest. Ends also when the region is deleted or the list closed.
   public func progress(of id: Region.ID) -> AsyncStream<RegionProgress> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: RegionProgress.self, bufferingPolicy: .bufferingNewest(1))
-    if let run = control(of: id) { run.follow(continuation) } else { continuation.finish() }
+    let (run, number) = state.withLock { state -> (RegionControl?, Int) in
+      state.nextFollower += 1
+      let run = state.runs[id]
+      if run == nil { state.awaited[id, default: [:]][state.nextFollower] = continuation }
+      return (run, state.nextFollower)
+    }
+    if let run {
+      run.follow(continuation)
+    } else {
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { _ = $0.awaited[id]?.removeValue(forKey: number) }
+      }
+    }
     return stream
   }
 
-  /// Tells of the network. Runs wait for one that the policy lets them use.
+  /// Ends the streams of a region that will have no run any more; of all for nil.
+  func endProgress(of id: Region.ID?) {
+    let ended = state.withLock { state in
+      let ended = state.awaited.filter { id == nil || $0.key == id }
+      for name in ended.keys { state.awaited[name] = nil }
+      return ended.values.flatMap(\.values)
+    }
+    for continuation in ended { continuation.finish() }
+  }
+
+  /// Tells of the network where the cache's loader knows nothing of it; holds until that says something. Runs wait for
+  /// one that the policy lets them use.
   public func setNetwork(_ conditions: NetworkConditions) {
     let runs = state.withLock { state in
       state.network = conditions
@@ -134,7 +184,10 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Ends the use of the list; runs are to have ended.
-  public func close() throws(GeoError) { try file.close() }
+  public func close() throws(GeoError) {
+    endProgress(of: nil)
+    try file.close()
+  }
 
   // MARK: for runs
 
@@ -149,6 +202,9 @@ public final class OfflineRegions: Sendable {
       state.runs[id] = control
       return control
     }
+    for follower in state.withLock({ $0.awaited.removeValue(forKey: id) })?.values.map({ $0 }) ?? [] {
+      control.follow(follower)
+    }
     return (lock, control)
   }
 
@@ -157,17 +213,6 @@ public final class OfflineRegions: Sendable {
   func control(of id: Region.ID) -> RegionControl? { state.withLock { $0.runs[id] } }
 
   func lockPath(_ id: Region.ID) -> String { folder.appending(path: "region-\(id).lock").path }
-
-  /// A region as it is: who loads it holds its lock.
-  private func seen(_ region: Region) -> Region {
-    guard region.state == .loading else { return region }
-    // A lock that can't be looked at says nothing.
-    guard let lock = try? RegionLock(lockPath(region.id)) else { return region }
-    lock.release()
-    var region = region
-    region.state = .interrupted
-    return region
-  }
 
   private func source(of plan: RegionPlan) throws(GeoError) -> ResourceSource {
     guard !plan.name.isEmpty else { throw GeoError(.invalidRegion, "A region needs a name.") }

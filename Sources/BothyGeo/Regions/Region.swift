@@ -50,6 +50,9 @@ public enum RegionState: String, Sendable, Hashable, CaseIterable {
   case partial
   /// All of it is there.
   case complete
+  /// All of it was there, and tiles have gone from the disk since: damaged, or removed with the cache. Resuming it brings
+  /// them back.
+  case lacking
 }
 
 /// How far a region is.

@@ -11,6 +11,8 @@ enum RegionLoad: Sendable {
   case absent
   /// This tile can't be had at present; others may.
   case failed(String)
+  /// Something else came in the place of the tile, as from a network that wants a sign-in; what is stored stays.
+  case misled(CacheError)
   /// There is no network, or the server does not answer.
   case unreachable(CacheError)
   /// No tile can be had, or kept.
@@ -20,11 +22,14 @@ enum RegionLoad: Sendable {
   static let patience = Duration.seconds(120)
 
   /// Asks the server, on condition where something is stored. What is stored stays until better has come.
-  static func of(_ key: ResourceKey, from cache: ResourceCache) async -> RegionLoad {
+  static func of(_ key: ResourceKey, from cache: ResourceCache, _ watch: ReplacementWatch) async -> RegionLoad
+  {
     var attempts = 3
+    var options = ReadOptions(mode: .revalidate, priority: .background)
+    options.admits = { watch.admits($0) }
     while true {
       do {
-        var resource = try await cache.value(key, mode: .revalidate, priority: .background)
+        var resource = try await cache.value(key, options)
         if resource.origin == .memory, try await cache.stored([key]).first == .some(nil) {
           // It has gone from the disk and is only in memory: not for long.
           resource = try await cache.value(key, mode: .networkOnly, priority: .background)
@@ -73,6 +78,7 @@ enum RegionLoad: Sendable {
   private static func outcome(_ error: CacheError) -> RegionLoad {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
+    case .unexpectedContent: .misled(error)
     case .closed, .storage, .unknownSource, .cancelled: .stopped(error)
     default: .failed(error.message)
     }

@@ -21,8 +21,10 @@ struct RegionRun {
   private var failuresKept = 0
   private var handled = 0
   private var notedAt: Int64
-  /// How many tiles in a row could not be had, and how many of them because nobody answered.
-  private var failedInRow = (all: 0, unreachable: 0)
+  /// How many tiles in a row could not be had, how many of them because nobody answered, and how many because something
+  /// else came in their place.
+  private var failedInRow = (all: 0, unreachable: 0, misled: 0)
+  private let watch = ReplacementWatch()
   private var stop: Stop?
 
   /// Why a pass ends before the last tile.
@@ -35,6 +37,7 @@ struct RegionRun {
   /// So many failures in a row are no longer the tiles' own.
   private static let failureLimit = 64
   private static let unreachableLimit = 4
+  private static let misledLimit = 4
 
   init(
     _ region: Region, _ cache: ResourceCache, _ file: RegionFile, _ control: RegionControl,
@@ -60,11 +63,16 @@ struct RegionRun {
           await take(load, of: key)
         }
         guard stop == nil, await mayBegin() else { break }
-        group.addTask { [cache] in (key, await RegionLoad.of(key, from: cache)) }
+        group.addTask { [cache, watch] in (key, await RegionLoad.of(key, from: cache, watch)) }
         running += 1
       }
       // What was asked for is waited for, so that it need not be asked for again.
       while let (key, load) = await group.next() { await take(load, of: key) }
+    }
+    if let replaced = watch.found() {
+      await cache.putBack(replaced)
+      progress.done -= replaced.count
+      stop = .interrupted(ReplacementWatch.reason)
     }
     await note()
     try Task.checkCancellation()
@@ -134,6 +142,7 @@ struct RegionRun {
 
   private mutating func take(_ load: RegionLoad, of key: ResourceKey) async {
     var problem: (message: String, error: CacheError?)?
+    var isMisled = false
     switch load {
     case .loaded(let bytes):
       progress.loaded += 1
@@ -145,32 +154,40 @@ struct RegionRun {
       progress.loaded += 1
     case .failed(let message): problem = (message, nil)
     case .unreachable(let error): problem = (error.message, error)
+    case .misled(let error):
+      problem = (error.message, error)
+      isMisled = true
+      if watch.isTripped, stop == nil { stop = .interrupted(ReplacementWatch.reason) }
     case .stopped(let error):
       if stop == nil, !Task.isCancelled { stop = .interrupted(error) }
       return
     }
     if let problem {
-      fail(key, problem.message, problem.error)
+      fail(key, problem.message, problem.error, isMisled: isMisled)
     } else {
       progress.done += 1
-      failedInRow = (0, 0)
+      failedInRow = (0, 0, 0)
     }
     handled += 1
     control.send(progress)
     await noteIfDue(every: 64)
   }
 
-  private mutating func fail(_ key: ResourceKey, _ message: String, _ unreachable: CacheError?) {
+  /// - Parameter cause: what ends the run when it comes several times in a row; nil for what is the tile's own.
+  private mutating func fail(_ key: ResourceKey, _ message: String, _ cause: CacheError?, isMisled: Bool) {
     progress.failed += 1
     failedInRow.all += 1
-    failedInRow.unreachable = unreachable == nil ? 0 : failedInRow.unreachable + 1
+    failedInRow.misled = isMisled ? failedInRow.misled + 1 : 0
+    failedInRow.unreachable = cause == nil || isMisled ? 0 : failedInRow.unreachable + 1
     if failuresKept < RegionFile.rememberedFailures, let tile = Tile(key) {
       failures.append(RegionFailure(tile: tile, message: message))
       failuresKept += 1
     }
     guard stop == nil else { return }
-    if let unreachable, failedInRow.unreachable >= Self.unreachableLimit {
-      stop = .interrupted(unreachable)
+    if let cause,
+      failedInRow.unreachable >= Self.unreachableLimit || failedInRow.misled >= Self.misledLimit
+    {
+      stop = .interrupted(cause)
     } else if failedInRow.all >= Self.failureLimit {
       stop = .interrupted(
         CacheError(.refused, "\(Self.failureLimit) tiles in a row could not be had; the last: \(message)"))

@@ -77,11 +77,7 @@ extension OfflineRegions {
         return nil
       }
       group.addTask {
-        while !Task.isCancelled {
-          for await progress in self.progress(of: region.id) { line.show("\(region.name): \(progress.text)") }
-          // The run has not begun yet, or is over and this task is about to be cancelled.
-          try await Task.sleep(for: .milliseconds(20))
-        }
+        for await progress in self.progress(of: region.id) { line.show("\(region.name): \(progress.text)") }
         return nil
       }
       defer { group.cancelAll() }

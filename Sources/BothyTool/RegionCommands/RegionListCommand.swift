@@ -11,7 +11,9 @@ struct RegionListCommand: AsyncParsableCommand {
     discussion: """
       waiting: nothing loaded yet. loading: by a process that runs. paused: by
       `bothy region pause` or an interrupt. interrupted: the network was gone, or the
-      process. partial: some tiles failed. complete: all of it is there.
+      process. partial: some tiles failed. complete: all of it is there. lacking: it
+      was complete, and tiles have gone from the disk; `bothy region resume` loads
+      them again.
 
       Example:  bothy region list --store ./bothy-cache --json
       """)

@@ -12,6 +12,7 @@ final class TileServer: ResourceLoader {
     var version = 1
     var isDown = false
     var body: String?
+    var type: String?
     var requests: [ResourceRequest] = []
     var gate: [CheckedContinuation<Void, Never>] = []
     /// What the addresses end in that no answer goes out for; nil for every address.
@@ -25,7 +26,7 @@ final class TileServer: ResourceLoader {
   func set(version: Int) { state.withLock { $0.version = version } }
   func set(isDown: Bool) { state.withLock { $0.isDown = isDown } }
   /// What every tile's body is in place of places; nil for places.
-  func set(body: String?) { state.withLock { $0.body = body } }
+  func set(body: String?, type: String? = nil) { state.withLock { ($0.body, $0.type) = (body, type) } }
   func forget() { state.withLock { $0.requests = [] } }
 
   /// Lets no answer out until `letGo`, to one tile's address or to all.
@@ -43,9 +44,9 @@ final class TileServer: ResourceLoader {
   }
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
-    let (version, isDown, body) = state.withLock { state in
+    let (version, isDown, body, type) = state.withLock { state in
       state.requests.append(request)
-      return (state.version, state.isDown, state.body)
+      return (state.version, state.isDown, state.body, state.type)
     }
     await withCheckedContinuation { continuation in
       let isHeldBack = state.withLock { state in
@@ -62,7 +63,9 @@ final class TileServer: ResourceLoader {
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
     if !isSame { continuation.yield(Data(text.utf8)) }
     continuation.finish()
-    return ResourceResponse(status: isSame ? 304 : 200, fields: [.eTag: tag], body: stream)
+    var fields: HTTPFields = [.eTag: tag]
+    fields[.contentType] = type
+    return ResourceResponse(status: isSame ? 304 : 200, fields: fields, body: stream)
   }
 
   /// A café in the middle of the tile that an address names.

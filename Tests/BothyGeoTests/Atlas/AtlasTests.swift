@@ -238,9 +238,46 @@ struct AtlasTests {
     #expect(Set(report.failed.keys) == rig.cover && report.fromStale == rig.cover)
     #expect(report.failed.values.allSatisfy { ($0 as? GeoError)?.code == .notATile })
     #expect(try rig.names() == ["Version 1"] && rig.places.held(rig.cover) == held)
+    for (page, type) in [("{\"sign\": \"in\"}", "application/json"), ("Sign in", "text/plain")] {
+      rig.server.set(body: page, type: type)
+      #expect(Set(try await rig.atlas.refresh().failed.keys) == rig.cover)
+    }
+    rig.server.forget()
     rig.server.set(body: nil)
+    rig.server.set(version: 1)
+    #expect(
+      try await rig.atlas.refresh().unchanged == rig.cover, "the cached copy and its validator are there")
+    #expect(rig.server.requests.allSatisfy { $0.fields[.ifNoneMatch] == "\"v1\"" })
+    rig.server.set(version: 2)
+    rig.pass(.seconds(8 * 24 * 3600))
     #expect(try await rig.atlas.refresh().loaded == rig.cover)
     #expect(try rig.names() == ["Version 2"])
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-42
+  @Test("A tile that stays required while another marker moves stays on a full disk")
+  func requiredAgain() async throws {
+    let rig = try AtlasRig()
+    let markers = try (5...7).map { try Tile(x: $0, y: 6, zoom: 16) }
+    try await rig.atlas.require([markers[0], markers[1]], for: "markers")
+    try await rig.atlas.update(rig.start)
+    try await rig.cache.setDiskLimits(BlobStoreLimits(count: 0))
+    try await rig.atlas.require([markers[0], markers[2]], for: "markers")
+    let (kept, gone) = try (rig.source.key(markers[0]), rig.source.key(markers[1]))
+    #expect(try rig.store.metadata(kept) != nil && rig.store.metadata(gone) == nil)
+    #expect(try rig.store.isPinned(rig.source.key(markers[2])) && !rig.store.isPinned(gone))
+    await rig.atlas.close()
+  }
+
+  @Test("A position that is told beyond 180 degrees is the one that it means")
+  func beyond() async throws {
+    let rig = try AtlasRig()
+    let position = Coordinate(latitude: -16.8, longitude: 181)
+    let report = try await rig.atlas.update(position)
+    let meant = try Tile(containing: Coordinate(latitude: -16.8, longitude: -179), zoom: 16)
+    #expect(report?.loaded.contains(meant) == true)
+    #expect(rig.server.requests.allSatisfy { !$0.url.contains("/65535/") })
     await rig.atlas.close()
   }
 

@@ -140,17 +140,32 @@ struct PlaceFileTests {
   }
 
   /// Promises: B-19k
-  @Test("A damaged file and one of a newer version are begun anew; that of something else is left alone")
+  @Test(
+    "A file of another format is read again from its tiles, a damaged one begun anew, one of something else left"
+  )
   func damaged() throws {
     try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: path))
     var places = try Places(path: path)
-    try places.replace(version(cafe(1, "Alpha"), at: 5))
+    let held = version(cafe(1, "Alpha"), at: 5, tag: "\"a\"")
+    try places.replace(held)
     try places.close()
     var queue = try DatabaseQueue(path: path)
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+    // As another format may be: other tables, but for the tiles as they came.
+    try queue.writeWithoutTransaction {
+      try $0.execute(sql: "PRAGMA user_version = 99; DROP TABLE words; DROP TABLE version")
+    }
     try queue.close()
     places = try Places(path: path)
-    #expect(try places.counts() == (0, 0))
+    #expect(try places.tile(tile) == held)
+    #expect(try places.search("alpha").map(\.name) == ["Alpha"])
+    try places.close()
+    queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction {
+      try $0.execute(sql: "PRAGMA user_version = 99; ALTER TABLE tile RENAME COLUMN payload TO other")
+    }
+    try queue.close()
+    places = try Places(path: path)
+    #expect(try places.counts() == (0, 0), "nothing of it can be read")
     #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
     try places.close()
 

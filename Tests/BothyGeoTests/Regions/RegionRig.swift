@@ -47,13 +47,21 @@ final class RegionServer: ResourceLoader {
     var running = 0
     var most = 0
     var fields: HTTPFields = [:]
+    /// What every tile's body is, with its type, in place of the tiles.
+    var page: (body: String, type: String?)?
   }
 
   let state = Mutex(State())
   /// Passed by each request.
   let gate: Latch?
+  private let network: AsyncStream<NetworkConditions>?
 
-  init(gate: Latch? = nil) { self.gate = gate }
+  init(gate: Latch? = nil, network: AsyncStream<NetworkConditions>? = nil) {
+    self.gate = gate
+    self.network = network
+  }
+
+  func conditions() -> AsyncStream<NetworkConditions>? { network }
 
   func change(_ body: (inout sending State) -> Void) { state.withLock { body(&$0) } }
   var requests: [(path: String, isConditional: Bool)] { state.withLock { $0.requests } }
@@ -77,6 +85,11 @@ final class RegionServer: ResourceLoader {
       }
       state.requests.append((path, request.fields[.ifNoneMatch] != nil))
       if let status = state.statuses[path] { return (status, Data(), [:]) }
+      if let page = state.page {
+        var fields: HTTPFields = [.eTag: "\"page\""]
+        fields[.contentType] = page.type
+        return (200, Data(page.body.utf8), fields)
+      }
       let version = state.versions[path] ?? 1
       var fields = state.fields
       fields[.eTag] = "\"\(version)\""
@@ -102,28 +115,33 @@ struct RegionRig {
   let source: ResourceSource
   let cache: ResourceCache
   let regions: OfflineRegions
+  private let inFiles: Bool
+  private let limitsOfDisk: BlobStoreLimits
 
   init(
     _ server: RegionServer = RegionServer(), allowsBulk: Bool = true, limits: RegionLimits = RegionLimits(),
-    disk: BlobStoreLimits = BlobStoreLimits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
+    disk: BlobStoreLimits = BlobStoreLimits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4),
+    inFiles: Bool = false
   ) throws {
     try self.init(
       scratch: Scratch(), time: VirtualTime(), server, allowsBulk: allowsBulk, limits: limits, disk: disk,
-      policy: policy)
+      policy: policy, inFiles: inFiles)
   }
 
   private init(
     scratch: Scratch, time: VirtualTime, _ server: RegionServer, allowsBulk: Bool = true,
     limits: RegionLimits = RegionLimits(), disk: BlobStoreLimits = BlobStoreLimits(),
-    policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
+    policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4), inFiles: Bool = false
   ) throws {
+    (self.inFiles, limitsOfDisk) = (inFiles, disk)
     self.scratch = scratch
     self.time = time
     self.server = server
     source = try Self.source(allowsBulk: allowsBulk)
     let folder = URL(filePath: scratch.path)
     cache = try ResourceCache(
-      sources: [source], settings: CacheSettings(disk: disk), disk: .database(in: folder), loader: server,
+      sources: [source], settings: CacheSettings(disk: disk),
+      disk: inFiles ? .files(in: folder) : .database(in: folder), loader: server,
       clock: LoadClock(HastyClock(), wall: time.reader()))
     regions = try OfflineRegions(cache: cache, folder: folder, limits: limits, policy: policy)
   }
@@ -139,10 +157,14 @@ struct RegionRig {
   }
 
   /// As after the end of the process: other objects on the same files.
-  func reopened(_ server: RegionServer? = nil) async throws -> RegionRig {
+  func reopened(
+    _ server: RegionServer? = nil, after change: (_ index: String) throws -> Void = { _ in }
+  ) async throws -> RegionRig {
     try await cache.close()
     try regions.close()
-    return try RegionRig(scratch: scratch, time: time, server ?? self.server)
+    try change(scratch.file(inFiles ? "index.sqlite" : "cache.sqlite"))
+    return try RegionRig(
+      scratch: scratch, time: time, server ?? self.server, disk: limitsOfDisk, inFiles: inFiles)
   }
 
   /// Another process on the same files.

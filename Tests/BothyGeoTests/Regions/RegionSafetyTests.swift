@@ -1,0 +1,178 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import GRDB
+import HTTPTypes
+import Testing
+
+@Suite("Regions that can't be taken away", .timeLimit(.minutes(1)))
+struct RegionSafetyTests {
+  /// A region that is loaded, a day ago.
+  private func loaded(_ rig: RegionRig) async throws -> Region {
+    let region = try await rig.regions.create(rig.plan())
+    _ = try await rig.regions.resume(region.id)
+    rig.server.forget()
+    rig.pass(.days(1))
+    return region
+  }
+
+  private func bodies(_ rig: RegionRig, _ region: Region) async throws -> [String?] {
+    var found: [String?] = []
+    for tile in try region.plan.tiles() {
+      let stored = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
+      found.append(stored.bytes.map { String(decoding: $0, as: UTF8.self) })
+    }
+    return found
+  }
+
+  private func old(_ region: Region) throws -> [String?] { try region.plan.tiles().map { "\($0) v1" } }
+
+  @Test(
+    "A network that wants a sign-in stops a refresh, with the reason, and replaces nothing",
+    arguments: [
+      ("<html>Log in to the hotel</html>", "text/html"), ("<!doctype html>\n<p>Log in", nil),
+      ("{\"error\": \"sign in\"}", "application/json"), ("Sign in", "application/octet-stream"),
+    ])
+  func portal(body: String, type: String?) async throws {
+    let rig = try RegionRig()
+    let region = try await loaded(rig)
+    rig.server.change { $0.page = (body, type) }
+    let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    #expect(
+      error?.code == .interrupted && error?.message.contains("sign-in") == true, "\(error?.message ?? "")")
+    #expect(rig.server.requests.count < region.tiles)
+    let stopped = try await rig.regions.region(region.id)
+    #expect(stopped.state == .interrupted && stopped.reason?.contains("sign-in") == true)
+    #expect(try await bodies(rig, region) == old(region))
+    rig.server.change { $0.page = nil }
+    rig.server.forget()
+    let done = try await rig.regions.resume(region.id)
+    #expect(done.state == .complete && rig.server.requests.allSatisfy(\.isConditional))
+    #expect(try await bodies(rig, region) == old(region))
+  }
+
+  @Test("A region's first load stops at a sign-in page, and keeps none")
+  func firstLoad() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    rig.server.change { $0.page = ("<html>Log in", "text/html") }
+    let error = await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    #expect(error?.code == .interrupted && rig.server.requests.count < region.tiles)
+    #expect(try await rig.regions.stored(region.id).count == 0)
+  }
+
+  @Test("A server that suddenly has nothing at all stops a refresh, and the tiles stay")
+  func moved() async throws {
+    let rig = try RegionRig()
+    let region = try await loaded(rig)
+    let paths = try rig.paths(region.plan)
+    rig.server.change { state in for path in paths { state.statuses[path] = 404 } }
+    let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    #expect(error?.code == .interrupted)
+    #expect(try await bodies(rig, region) == old(region))
+  }
+
+  @Test("Many tiles that change in their own ways, and some that are alike, are taken")
+  func honest() async throws {
+    let rig = try RegionRig()
+    let region = try await loaded(rig)
+    let tiles = try region.plan.tiles().map(\.description)
+    rig.server.change { state in
+      for (place, path) in tiles.enumerated() {
+        if place % 5 == 0 { state.statuses[path] = 404 } else { state.versions[path] = 2 }
+      }
+    }
+    let done = try await rig.regions.refresh(region.id)
+    #expect(done.state == .complete && done.progress.done == region.tiles)
+  }
+
+  @Test("A region waits for a free network by what the cache's own loader says")
+  func metered() async throws {
+    let (stream, network) = AsyncStream.makeStream(of: NetworkConditions.self)
+    let rig = try RegionRig(RegionServer(network: stream))
+    network.yield(NetworkConditions(isMetered: true))
+    while !rig.cache.networkConditions.isMetered { await Task.yield() }
+    let region = try await rig.regions.create(rig.plan())
+    let progress = rig.regions.progress(of: region.id)
+    let run = Task { try await rig.regions.resume(region.id) }
+    var obstacle: PrefetchPolicy.Obstacle?
+    for await seen in progress where seen.obstacle != nil || seen.done > 0 {
+      obstacle = seen.obstacle
+      break
+    }
+    #expect(obstacle == .metered && rig.server.requests.isEmpty)
+    network.yield(NetworkConditions())
+    #expect(try await run.value.state == .complete)
+  }
+
+  @Test("Progress that is asked for before a run begins shows that run, to its end")
+  func earlyProgress() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    let stream = rig.regions.progress(of: region.id)
+    let seen = Task { await stream.reduce(into: []) { $0.append($1) } }
+    let done = try await rig.regions.resume(region.id)
+    #expect(await seen.value.last == done.progress)
+    let idle = rig.regions.progress(of: region.id)
+    try rig.regions.close()
+    for await _ in idle { Issue.record("nothing ran") }
+  }
+
+  private func setFormat(_ index: String) throws {
+    let queue = try DatabaseQueue(path: index)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 1") }
+    try queue.close()
+  }
+
+  @Test("Pins are put back when the cache begins its index anew, and files of tiles stay beyond any limit")
+  func pinsBack() async throws {
+    var rig = try RegionRig(disk: BlobStoreLimits(count: 2), inFiles: true)
+    let region = try await loaded(rig)
+    rig = try await rig.reopened(after: setFormat)
+    #expect(try await rig.regions.all().map(\.state) == [.complete])
+    #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
+    try await rig.cache.setDiskLimits(BlobStoreLimits(count: 1))
+    #expect(try await bodies(rig, region) == old(region))
+    rig = try await rig.reopened { index in
+      try Data(repeating: 7, count: 40_000).write(to: URL(filePath: index))
+    }
+    #expect(try await rig.regions.all().map(\.state) == [.complete])
+    #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
+    #expect(try await bodies(rig, region) == old(region))
+  }
+
+  @Test("A region whose tiles have gone says so, and is whole again when it is resumed")
+  func lacking() async throws {
+    var rig = try RegionRig()
+    let region = try await loaded(rig)
+    rig = try await rig.reopened { index in
+      try Data(repeating: 7, count: 40_000).write(to: URL(filePath: index))
+    }
+    let seen = try await rig.regions.region(region.id)
+    #expect(seen.state.rawValue == "lacking" && seen.reason?.contains("\(region.tiles)") == true)
+    #expect(try await rig.regions.all().map(\.state) == [seen.state])
+    #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await bodies(rig, region) == old(region))
+    try await rig.cache.remove([rig.source.key(zoom: 0, x: 0, y: 0)])
+    #expect(try await rig.regions.region(region.id).state == seen.state)
+  }
+
+  @Test("What happened while a cache was opened is told to who listens later")
+  func lateEvents() async throws {
+    var rig = try RegionRig()
+    _ = try await loaded(rig)
+    rig = try await rig.reopened(after: setFormat)
+    for _ in 0..<2 {
+      let events = rig.cache.events
+      _ = try await rig.cache.value(rig.source.key(zoom: 9, x: 0, y: 0), mode: .networkOnly)
+      var first = events.makeAsyncIterator()
+      guard case .storeReplaced? = await first.next() else {
+        Issue.record("the event is lost")
+        return
+      }
+    }
+  }
+}
