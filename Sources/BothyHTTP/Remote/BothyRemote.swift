@@ -235,6 +235,7 @@ extension BothyRemote {
 
   /// The error that an answer is; nil for one that is none.
   static func problem(_ response: TransportResponse) -> RemoteError? {
+    guard response.status >= 400 else { return nil }
     let error = (try? JSONValue(parsing: response.body))?["error"]  // a gateway's page has no JSON
     return RemoteError(
       status: response.status,
