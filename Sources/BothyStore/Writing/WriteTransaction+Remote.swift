@@ -1,9 +1,11 @@
 /// Writes that come from a server: whole rows as the server has them, outside the rules for the app's writes.
 extension WriteTransaction {
-  /// Writes a row as the server has it, new or over the old one.
-  package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws {
-    if log != nil { note(try exists(table, id: id) ? .updated : .inserted, table, id) }
-    if table.hasListReferences { try unlink(table, id: id) }
+  /// Writes a row as the server has it, new or over an older version. Returns false, with nothing changed, where the
+  /// row that is here is newer.
+  @discardableResult
+  package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws -> Bool {
+    let before = table.hasListReferences ? try self.row(table, id: id) : nil
+    let isNew = log == nil ? false : try !exists(table, id: id)
     let put = try statement(.put, table)
     put.bind(id, at: 1)
     var encoder = FieldEncoder(binding: put.pointer, from: 2)
@@ -13,8 +15,12 @@ extension WriteTransaction {
     put.bind(row.version, at: next + 1)
     put.bind(row.unknownFields, at: next + 2)
     try put.run()
+    guard database.changedRows > 0 else { return false }
+    if let before { try unlink(table, id: id, before.values) }
     try link(table, id: id, row.values)
+    note(isNew ? .inserted : .updated, table, id)
     touch(table, id)
+    return true
   }
 
   /// Removes a row with no regard to delete rules: the server has applied its own. False if there was none.

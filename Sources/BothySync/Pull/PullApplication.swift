@@ -112,7 +112,7 @@ struct PullApplication {
     var wasRepaired = try isReplacing && SnapshotReplacement.isNewer(change, table, in: transaction)
     guard let row = try readable(change, table, &wasRepaired) else { return }
     if wasRepaired { repaired += 1 }
-    try transaction.put(table, id: change.id.id, row)
+    guard try transaction.put(table, id: change.id.id, row) else { return }
     try known.set(change.sharing, of: change.id)
     pulled += 1
   }

@@ -1,0 +1,61 @@
+import BothyStore
+import Testing
+
+/// Rows that come from a server, in whatever order they come.
+@Suite struct ServerRowTests {
+  private func row(_ tags: [String], version: String) -> StoredRow {
+    StoredRow(
+      values: [.text("note"), .bool(false), .null, .null, .list(tags)], version: version)
+  }
+
+  private func links(_ store: Store) throws -> [String] {
+    try store.read { transaction in
+      let select = try PreparedStatement(
+        "SELECT target FROM bothy_link ORDER BY target", in: transaction.database)
+      defer { select.reset() }
+      var targets: [String] = []
+      while try select.step() { targets.append(select.text(at: 0) ?? "") }
+      return targets
+    }
+  }
+
+  @Test("an older version over a newer row changes neither the row nor the index of its references")
+  func older() throws {
+    let store = try Store(inMemory: todoSchema)
+    try store.write(origin: .remote) { transaction in
+      let table = try transaction.catalog.table("Todo")
+      try transaction.put(table, id: "a", row(["new"], version: "7"))
+      try transaction.put(table, id: "a", row(["old", "new"], version: "6"))
+    }
+    #expect(try store.fetch(Todo.self, id: "a")?.tags.map(\.id) == ["new"])
+    #expect(try links(store) == ["new"])
+    #expect(try store.diagnose().isHealthy)
+  }
+
+  @Test("a newer version over an older row replaces the row's references in the index")
+  func newer() throws {
+    let store = try Store(inMemory: todoSchema)
+    try store.write(origin: .remote) { transaction in
+      let table = try transaction.catalog.table("Todo")
+      try transaction.put(table, id: "a", row(["old", "both"], version: "6"))
+      try transaction.put(table, id: "a", row(["both", "new"], version: "7"))
+    }
+    #expect(try links(store) == ["both", "new"])
+    #expect(try store.diagnose().isHealthy)
+  }
+
+  @Test("an older version over a newer row is told to nobody")
+  func events() async throws {
+    let store = try Store(inMemory: todoSchema)
+    var events = store.events.makeAsyncIterator()
+    for (tags, version) in [(["new"], "7"), (["old"], "6"), (["last"], "8")] {
+      try await store.write(origin: .remote) { [row = row(tags, version: version)] transaction in
+        try transaction.put(transaction.catalog.table("Todo"), id: "a", row)
+      }
+    }
+    #expect(await events.next()?.map(\.kind) == [.inserted])
+    #expect(await events.next()?.map(\.kind) == [.updated])
+    try store.close()
+    #expect(await events.next() == nil)
+  }
+}
