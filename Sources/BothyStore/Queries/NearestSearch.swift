@@ -53,7 +53,7 @@ struct NearestSearch {
       else { continue }
       let rows = index.rows(in: bounds.box)
       let count = try PreparedStatement(
-        "SELECT count(*) FROM (SELECT 1 FROM \(table.name) WHERE \(rows.sql) LIMIT \(Self.few + 1))",
+        query: "SELECT count(*) FROM (SELECT 1 FROM \(table.name) WHERE \(rows.sql) LIMIT \(Self.few + 1))",
         in: transaction.database)
       count.bind(rows.arguments)
       defer { count.reset() }
@@ -72,7 +72,7 @@ struct NearestSearch {
       filter.sql == "TRUE"
       ? "1" : "EXISTS (SELECT 1 FROM \(table.name) WHERE rowid = entry.place AND (\(filter.sql)))"
     let statement = try PreparedStatement(
-      "SELECT entry.south, entry.west, \(isAccepted) FROM \(index.identifier) AS entry "
+      query: "SELECT entry.south, entry.west, \(isAccepted) FROM \(index.identifier) AS entry "
         + "WHERE entry.place MATCH bothy_nearest(?, ?)",
       in: transaction.database)
     statement.bind(

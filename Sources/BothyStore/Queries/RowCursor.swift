@@ -19,7 +19,8 @@ struct RowCursor {
     let sql = table.selectSQL + tail.sql
     let database = transaction.database
     statement =
-      isKept ? try PreparedStatement(sql, in: database) : try PreparedStatement(unkept: sql, in: database)
+      isKept
+      ? try PreparedStatement(query: sql, in: database) : try PreparedStatement(unkept: sql, in: database)
     statement.bind(tail.arguments)
     self.table = table
     fields = FieldDecoder(row: statement.pointer, from: 1, type: table.schema.name)

@@ -19,6 +19,19 @@ package struct PreparedStatement {
     sqlite3_clear_bindings(pointer)
   }
 
+  /// Takes the statement of a query from the connection's cache. Queries have endless variety, so a connection that keeps
+  /// more than `queryLimit` forgets them all; those in use live on until their user is done.
+  package init(query sql: String, in database: Database) throws {
+    try self.init(sql + Self.queryMark, in: database)
+    guard sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_RUN, 0) == 0 else { return }
+    if database.keptQueries > Self.queryLimit { database.clearSchemaCache() }
+  }
+
+  /// How many statements of queries a connection keeps.
+  package static let queryLimit = 64
+  /// A comment that tells the statements of queries from those whose number the schema bounds.
+  fileprivate static let queryMark = " -- query"
+
   /// Prepares a statement that is used by one caller and not kept: for SQL of endless variety, or for rows that
   /// are read while the caller runs other statements.
   package init(unkept sql: String, in database: Database) throws {
@@ -110,4 +123,19 @@ package struct PreparedStatement {
 extension Database {
   /// The number of rows that the last insert, update or delete changed.
   package var changedRows: Int { Int(sqlite3_changes(sqliteConnection)) }
+
+  /// The number of statements of queries that are kept, and in use.
+  package var keptQueries: Int {
+    var (count, next) = (0, sqlite3_next_stmt(sqliteConnection, nil))
+    while let statement = next {
+      if let sql = sqlite3_sql(statement), String(cString: sql).hasSuffix(PreparedStatement.queryMark) {
+        count += 1
+      }
+      next = sqlite3_next_stmt(sqliteConnection, statement)
+    }
+    return count
+  }
+
+  /// Whether each statement is a transaction of its own.
+  var isOutsideTransaction: Bool { sqlite3_get_autocommit(sqliteConnection) != 0 }
 }
