@@ -9,6 +9,8 @@ public struct InProcessRemote: RemoteStorage {
   public let space: String
   /// Whom the server takes the device for; there are no tokens here.
   public let principal: Principal
+  /// Gets each exchange that the server has carried out, whether or not its answer arrives.
+  public var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
 
   /// A way to a server that stays as it is.
   public init(_ authority: Authority, space: String = "test", principal: Principal = Principal("tester")) {
@@ -32,6 +34,7 @@ public struct InProcessRemote: RemoteStorage {
     try await mapped {
       let received = try SyncRequest(decoding: request.encoded())
       let answer = try await authority.sync(space: space, principal: principal, received)
+      onExchange(received, answer)
       return try SyncResponse(decoding: answer.encoded())
     }
   }

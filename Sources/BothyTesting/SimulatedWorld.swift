@@ -50,14 +50,17 @@ public final class SimulatedWorld {
   ///   - skew: how wrong its clock is, in milliseconds.
   ///   - principal: whom the server takes it for.
   ///   - timeouts: the clock that what is bounded by a time waits on; nil waits in real time.
+  ///   - onExchange: gets each exchange of the device that the server has carried out, also where the answer is lost.
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: Schema, configuration: SyncConfiguration = .quiet, skew: Int64 = 0,
-    principal: Principal = Principal("tester"), space: String = "test", timeouts: VirtualClock? = nil
+    principal: Principal = Principal("tester"), space: String = "test", timeouts: VirtualClock? = nil,
+    onExchange: @escaping @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
-    let remote = FaultyRemote(
-      InProcessRemote(space: space, principal: principal) { [current] in current.authority })
+    var server = InProcessRemote(space: space, principal: principal) { [current] in current.authority }
+    server.onExchange = onExchange
+    let remote = FaultyRemote(server)
     let device = try SimulatedDevice(
       name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema, remote: remote,
       configuration: configuration, clock: time.reader(skew: skew), timeouts: timeouts)

@@ -1,0 +1,171 @@
+import BothyStore
+import BothySync
+import Synchronization
+
+/// Looks at each change that the server makes, as it makes it.
+extension Intent {
+  /// Follows the operations that the server has just carried out for a device.
+  func follow(_ request: SyncRequest, _ response: SyncResponse, from device: Int) {
+    let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    state.withLock { state in
+      for outcome in response.outcomes {
+        guard case .applied(let version, let modified, let record) = outcome.verdict,
+          let operation = operations[outcome.operation]
+        else { continue }
+        state.take(operation, version, modified, record, from: device, policies[device])
+      }
+    }
+  }
+}
+
+extension Intent.State {
+  fileprivate mutating func take(
+    _ operation: BothySync.Operation, _ version: String, _ modified: Int64, _ whole: ServerRecord?,
+    from device: Int, _ policy: WideHistory.Policy
+  ) {
+    let id = operation.record.id
+    if !applied.insert(operation.id).inserted { problems.append("Done twice: an operation on \(id).") }
+    let before = server[id] ?? nil
+    let wasThere = server.keys.contains(id)
+    var after = operation.kind == .update ? before ?? [:] : [:]
+    for (name, value) in operation.fields { after[name] = value.isNull ? nil : value }
+    if let whole, let members = try? whole.fields.members() { after = members }
+    log.append(
+      "  server v\(version): \(operation.kind.rawValue) of \(id) from \(device) \(JSONValue.object(operation.fields).canonicalText)"
+        + (operation.container.map { " in \($0)" } ?? ""))
+    if operation.kind == .delete {
+      if let before { judgeDeletion(of: id, before, device, policy) }
+      server[id] = .some(nil)
+    } else {
+      judge(operation, before, after, device, policy)
+      if before == nil && wasThere { judgeReturn(of: id, after, operation, device) }
+      server[id] = after
+    }
+    reach(operation, before, after, device)
+    versions.append(
+      ServerRecord(
+        id: operation.record, container: containers[id], version: version, modified: modified,
+        isDeleted: operation.kind == .delete,
+        fields: operation.kind == .delete ? .empty : FieldsDocument(after)))
+  }
+
+  /// Notes what of the deeds of the device is on the server now.
+  private mutating func reach(
+    _ operation: BothySync.Operation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
+    _ device: Int
+  ) {
+    let id = operation.record.id
+    if let container = operation.container ?? (before == nil ? operation.record.type : nil) {
+      containers[id] = container
+      moves.insert("\(device) \(id) \(container)")
+    }
+    for name in Sheet.texts where operation.kind != .delete {
+      if let text = after[name]?.stringValue { reached.insert(text) } else { cleared.insert("\(id) \(name)") }
+    }
+    for index in deeds.indices where deeds[index].record == id && deeds[index].device == device {
+      let deed = deeds[index]
+      if operation.kind == .delete {
+        if deed.isDeletion { deeds[index].isReached = true }
+      } else if !deed.isDeletion, !deed.texts.isEmpty {
+        let isThere = deed.texts.allSatisfy { after[$0.key]?.stringValue ?? "" == $0.value }
+        if isThere { deeds[index].isReached = true }
+      } else if deed.container != nil, deed.container == containers[id] {
+        deeds[index].isReached = true
+      }
+    }
+  }
+
+  // MARK: verdicts
+
+  /// Each text that changes was written on this device, once, in sight of the one that it replaces.
+  private mutating func judge(
+    _ operation: BothySync.Operation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
+    _ device: Int,
+    _ policy: WideHistory.Policy
+  ) {
+    let id = operation.record.id
+    for name in Sheet.texts {
+      let old = before?[name]?.stringValue
+      let new = after[name]?.stringValue
+      guard old != new else { continue }
+      let change = "\(id).\(name) \(old ?? "nothing") → \(new ?? "nothing") by \(device) [\(policy.rawValue)]"
+      if let new, let number = author[new] {
+        if deeds[number].device != device && !policy.mayReplaceAll && before != nil {
+          problems.append("Another device's text came back: \(change)")
+        } else if reached.contains(new) && !policy.mayReplaceAll && before != nil {
+          problems.append("An old text came back: \(change)")
+        } else if before != nil, !policy.mayReplace(name), !chain(of: name, from: number).contains(old ?? "")
+        {
+          problems.append("Written over unseen: \(change)")
+        }
+      } else if let new {
+        problems.append("Nobody wrote \(new): \(change)")
+      } else if !policy.mayReplace(name), !deeds.contains(where: { clears($0, name, id, device, old ?? "") })
+      {
+        problems.append("Cleared by nobody who saw it: \(change)")
+      }
+    }
+    if before != nil, let container = operation.container, container != containers[id], !policy.mayReplaceAll,
+      !deeds.contains(where: { $0.device == device && $0.record == id && $0.container == container })
+    {
+      problems.append("Moved by nobody: \(id) to \(container) by \(device)")
+    }
+  }
+
+  private func clears(_ deed: Intent.Deed, _ name: String, _ id: String, _ device: Int, _ old: String) -> Bool
+  {
+    guard deed.record == id, deed.device == device else { return false }
+    // A record that is made again has only what it was made with.
+    guard deed.texts[name] == "" || deed.isCreation else { return false }
+    return chain(of: name, from: deed.number).contains(old)
+  }
+
+  /// What the writer of a text saw in its place, back through what was written there on the same device; an empty
+  /// text stands for none.
+  private func chain(of field: String, from number: Int) -> Set<String> {
+    let first = deeds[number]
+    var found: Set<String> = []
+    var isOpen = true
+    for deed in deeds[...number].reversed() where deed.device == first.device && deed.record == first.record {
+      guard isOpen else { break }
+      guard deed.texts[field] != nil || deed.isDeletion || deed.isCreation else { continue }
+      let seen = deed.seen?[field] ?? ""
+      found.insert(seen)
+      isOpen = seen.isEmpty || author[seen].map { deeds[$0].device == first.device } ?? false
+    }
+    return found
+  }
+
+  private mutating func judgeDeletion(
+    of id: String, _ before: [String: JSONValue], _ device: Int, _ policy: WideHistory.Policy
+  ) {
+    let deletions = deeds.filter { $0.device == device && $0.record == id && $0.isDeletion }
+    if deletions.isEmpty { problems.append("Deleted by nobody: \(id) by \(device)") }
+    guard !policy.mayReplaceAll, policy != .changedFields else { return }
+    let isSeen = deletions.contains { deletion in
+      Sheet.texts.allSatisfy { name in
+        let text = before[name]?.stringValue
+        return text.map { chain(of: name, from: deletion.number).contains($0) } ?? true
+      }
+    }
+    if !isSeen {
+      problems.append("Deleted unseen: \(JSONValue.object(before).canonicalText) of \(id) by \(device)")
+    }
+  }
+
+  /// What was deleted comes back only with something new.
+  private mutating func judgeReturn(
+    of id: String, _ after: [String: JSONValue], _ operation: BothySync.Operation, _ device: Int
+  ) {
+    let isNew = Sheet.texts.contains { name in
+      after[name]?.stringValue.map { author[$0].map { deeds[$0].device } == device && !reached.contains($0) }
+        ?? false
+    }
+    let isOpen = deeds.contains {
+      $0.device == device && $0.record == id && !$0.isReached && !$0.isDeletion && $0.end == nil
+    }
+    if !isNew && !isOpen {
+      problems.append("Came back by itself: \(id) by \(device) \(JSONValue.object(after).canonicalText)")
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import BothyStore
+
+/// The record of wide histories: texts under four rules of merging, a count, and one text for each of four devices.
+struct Sheet: Entity, Equatable {
+  /// The texts, in the order of the schema; the last four belong to one device each.
+  static let texts = ["title", "note", "pen", "late", "a", "b", "c", "d"]
+
+  static let schema = TypeSchema(
+    "Sheet",
+    fields: [
+      .field("title", String.self), .field("note", String?.self),
+      .field("pen", String?.self, merge: .client), .field("late", String?.self, merge: .latest),
+      .field("a", String?.self), .field("b", String?.self), .field("c", String?.self),
+      .field("d", String?.self), .field("score", Int.self, default: 0, merge: .counter),
+    ])
+
+  /// The field that the device with this number alone writes.
+  static func own(_ device: Int) -> String { texts[4 + device % 4] }
+
+  static func record(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }
+
+  var id: String
+  var values: [String: String] = [:]
+  var score = 0
+
+  init(id: String) { self.id = id }
+
+  func encode(to fields: inout FieldEncoder) {
+    (values["title"] ?? "").encodeField(to: &fields)
+    for name in Self.texts.dropFirst() { values[name].encodeField(to: &fields) }
+    score.encodeField(to: &fields)
+  }
+
+  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+    self.id = id
+    values["title"] = try String(fromField: &fields)
+    for name in Self.texts.dropFirst() { values[name] = try String?(fromField: &fields) }
+    score = try Int(fromField: &fields)
+  }
+}
+
+extension Schema {
+  static let sheets = Schema(version: 1, Sheet.self)
+}

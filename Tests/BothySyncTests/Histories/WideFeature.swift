@@ -1,0 +1,63 @@
+import BothyTesting
+import Foundation
+
+typealias FaultyRemoteFault = FaultyRemote.Fault
+
+/// A kind of step or of fault that a run of wide histories can leave out.
+///
+/// `BOTHY_FEATURES` names those that are on: `all`, a list (`together,kills`), or changes to the default
+/// (`+epochs,-kills`).
+enum WideFeature: String, CaseIterable, Sendable {
+  case together, drafts, online, onlineOnly, oneWay, busyWrites, queries, refreshes, live, purges,
+    forcedPurges
+  case decisions, acceptLocal, moves, scopes, compaction, epochs, refusals, throwing, kills, untoldKills,
+    faults, late, mixed
+
+  /// What is off unless asked for, with why: with it some of the seeds 1 to 300 diverge as the code is now.
+  static let off: [WideFeature: String] = [
+    // +untoldKills
+    .untoldKills: "What a sync replaced is told once, in memory; a process that ends before takes it along.",
+    // +online,+onlineOnly: 3, 9, 21, 32, 40, 45, 50, 55, 90, 96 and 27 more
+    .online: "A save that goes to the server first asks no merge policy where others were there before.",
+    .onlineOnly: "The same.",
+    // +scopes
+    .scopes: "A cursor at the start of a space is not told what left; what gives way together may stay.",
+  ]
+
+  static let standard = Set(allCases).subtracting(off.keys)
+
+  /// What must happen in some history of two hundred, so that no kind of step is on and does nothing.
+  static func situations(of features: Set<WideFeature>) -> [String] {
+    let all: [WideFeature: [String]] = [
+      .together: ["together"], .drafts: ["draft", "release"], .online: ["online"],
+      .onlineOnly: ["onlineOnly"],
+      .busyWrites: ["busy"], .queries: ["query"], .refreshes: ["refresh"],
+      .live: ["live applied", "live outdated"],
+      .purges: ["purge"], .forcedPurges: ["forced purge"],
+      .decisions: ["decision retry", "decision revert", "decision evict"], .scopes: ["follow"],
+      .compaction: ["compaction"], .epochs: ["epoch"], .refusals: ["failure invalid"],
+      .throwing: ["failure mergeFailed"], .kills: ["kill"],
+      .faults: ["lostRequest", "lostAnswer", "duplicated", "busy", "broken"].map { "fault \($0)" },
+      .late: ["fault late"],
+    ]
+    return all.filter { features.contains($0.key) }.flatMap(\.value).sorted() + [
+      "overwritten", "rebased", "restart",
+    ]
+  }
+
+  static var chosen: Set<WideFeature> {
+    guard let text = ProcessInfo.processInfo.environment["BOTHY_FEATURES"], !text.isEmpty else {
+      return standard
+    }
+    if text == "all" { return Set(allCases) }
+    let words = text.split(separator: ",").map(String.init)
+    let isChange = words.allSatisfy { $0.hasPrefix("+") || $0.hasPrefix("-") }
+    var chosen = isChange ? standard : []
+    for word in words {
+      guard let feature = WideFeature(rawValue: word.trimmingCharacters(in: CharacterSet(charactersIn: "+-")))
+      else { continue }
+      if word.hasPrefix("-") { chosen.remove(feature) } else { chosen.insert(feature) }
+    }
+    return chosen
+  }
+}

@@ -1,0 +1,127 @@
+import BothySync
+import BothyTesting
+import Foundation
+
+/// One history of several devices and their server, as a value: what a seed makes, a failure shrinks and a line of
+/// text replays.
+struct WideHistory: Codable, Sendable, Equatable {
+  var seed: UInt64
+  var devices: [Device]
+  var steps: [Step]
+
+  struct Device: Codable, Sendable, Equatable {
+    var policy: Policy
+    var refusals = Refusals.keep
+    var batch = 500
+    var page = 1000
+    /// How wrong its clock is, in milliseconds.
+    var skew: Int64 = 0
+    /// The containers that it follows, each with those below; the empty one stands for all.
+    var scopes = [""]
+  }
+
+  /// The merge policies, and one of the app's own that merges by fields and at times throws.
+  enum Policy: String, Codable, Sendable, CaseIterable {
+    case fieldMerge, serverModifiedWins, clientWins, changedFields, lastModifiedWins, throwing
+
+    /// Whether each field goes its own way.
+    var isByField: Bool { self == .fieldMerge || self == .throwing }
+    /// Whether the record here may replace the server's as a whole.
+    var mayReplaceAll: Bool { self == .clientWins || self == .lastModifiedWins }
+
+    /// Whether a text here may replace one on the server that was not seen here.
+    func mayReplace(_ field: String) -> Bool {
+      mayReplaceAll || self == .changedFields || isByField && (field == "pen" || field == "late")
+    }
+  }
+
+  enum Refusals: String, Codable, Sendable, CaseIterable { case keep, quarantine, discard }
+
+  /// What happens to one request.
+  enum Fault: String, Codable, Sendable, CaseIterable {
+    case none, lostRequest, lostAnswer, duplicated, late, busy, broken
+  }
+
+  /// What a person does to one record.
+  struct Act: Codable, Sendable, Equatable {
+    var what: What
+    var record: Int
+    /// For creations and moves.
+    var place = 0
+  }
+
+  enum What: String, Codable, Sendable, CaseIterable {
+    case create, title, note, clear, pen, late, own, count, move, delete, remake
+  }
+
+  static let places = ["Sheet", "box/1", "box/2"]
+
+  enum Step: Codable, Sendable, Equatable {
+    /// Writes here, for a later sync to send.
+    case write(Int, Act)
+    case together(Int, [Act])
+    case draft(Int, Act)
+    case release(Int)
+    /// Writes on the server first; `only` keeps nothing here.
+    case online(Int, Act, only: Bool, [Fault])
+    /// Writes again in the middle, when the server has answered and the device has not heard it.
+    case sync(Int, SyncScopeName, [Fault], during: Act?)
+    case query(Int, QueryWay, [Fault])
+    case refresh(Int, [Fault])
+    /// A change that the server once made reaches the device by another road.
+    case live(Int, Int)
+    case purge(Int, record: Int, pending: Bool)
+    case decide(Int, Int, Decision)
+    case follow(Int, [String])
+    case compact
+    case epoch
+    /// Whether the server refuses records that have a note.
+    case refuse(Bool)
+    case policyFails(Int, Bool)
+    case restart(Int)
+    /// Ends the process in the middle of a sync, at a step of its storage.
+    case kill(Int, at: Int, [Fault])
+    /// The same, and nobody heard what the sync had done until then.
+    case killUntold(Int, at: Int, [Fault])
+  }
+
+  enum SyncScopeName: String, Codable, Sendable { case both, push, pull }
+  enum QueryWay: String, Codable, Sendable { case networkOnly, syncThenCache, limited }
+  enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, acceptLocal, evict }
+}
+
+extension WideHistory {
+  /// The history in one line, for `BOTHY_HISTORY`.
+  var line: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    guard let data = try? encoder.encode(self) else { return "" }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  init(line: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(line.utf8)) }
+}
+
+extension WideHistory.SyncScopeName {
+  var scope: SyncScope {
+    switch self {
+    case .both: .both
+    case .push: .push
+    case .pull: .pull
+    }
+  }
+}
+
+extension WideHistory.Fault {
+  var fault: FaultyRemoteFault {
+    switch self {
+    case .none: .none
+    case .lostRequest: .lostRequest
+    case .lostAnswer: .lostAnswer
+    case .duplicated: .duplicated
+    case .late: .late
+    case .busy: .status(429, retryAfter: 1)
+    case .broken: .status(503, retryAfter: nil)
+    }
+  }
+}

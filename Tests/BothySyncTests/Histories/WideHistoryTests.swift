@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+@Suite("Wide histories")
+struct WideHistoryTests {
+  /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone, `BOTHY_HISTORY` replays a line.
+  static let environment = ProcessInfo.processInfo.environment
+
+  static let seeds: [UInt64] = {
+    if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
+    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 200))
+  }()
+
+  @Test("What was acknowledged is on the server, in the inbox or told, whatever happened")
+  func histories() async throws {
+    let features = WideFeature.chosen
+    var failed: [UInt64] = []
+    var steps = 0
+    var happened: [String: Int] = [:]
+    for seed in Self.seeds {
+      let history = WideGenerator.history(seed: seed, features: features)
+      steps += history.steps.count
+      let problems = await WideShrinker.problems(of: history) { happened.merge($0) { $0 + $1 } }
+      if problems.isEmpty { continue }
+      failed.append(seed)
+      if failed.count <= Self.told { await tell(seed, history, problems) }
+      if failed.count >= Self.most { break }
+    }
+    let names = features.map(\.rawValue).sorted().joined(separator: ",")
+    print(
+      "Wide histories: seeds \(Self.seeds.first ?? 0)...\(Self.seeds.last ?? 0), \(steps) steps, features \(names)"
+    )
+    #expect(failed.isEmpty, "These seeds diverge: \(failed)")
+    guard failed.isEmpty && Self.seeds.count >= 200 else { return }
+    for what in WideFeature.situations(of: features) {
+      #expect(happened[what] ?? 0 > 0, "No history had '\(what)': \(happened)")
+    }
+  }
+
+  /// How many failing seeds are shrunk and printed, and after how many it stops.
+  private static let told = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
+  private static let most = environment["BOTHY_FAILURES"].flatMap { Int($0) } ?? 1
+
+  private func tell(_ seed: UInt64, _ history: WideHistory, _ problems: [String]) async {
+    let smaller = await WideShrinker.shrink(history)
+    let runner = try? WideRunner(smaller)
+    let found = (try? await runner?.run()) ?? problems
+    Issue.record(
+      """
+      Seed \(seed): \(problems.joined(separator: "; "))
+      Smaller, \(smaller.steps.count) of \(history.steps.count) steps: \(found.joined(separator: "; "))
+      \(runner?.intent.log.joined(separator: "\n") ?? "")
+      Replay with BOTHY_HISTORY='\(smaller.line)'
+      """)
+  }
+
+  @Test(
+    "A history in one line is the same when it is read again",
+    .enabled(if: environment["BOTHY_HISTORY"] == nil))
+  func line() throws {
+    let history = WideGenerator.history(seed: 1, features: Set(WideFeature.allCases))
+    #expect(try WideHistory(line: history.line) == history)
+  }
+
+  @Test("The history of BOTHY_HISTORY ends well", .enabled(if: environment["BOTHY_HISTORY"] != nil))
+  func replay() async throws {
+    let runner = try WideRunner(try WideHistory(line: Self.environment["BOTHY_HISTORY"] ?? ""))
+    let problems = try await runner.run()
+    print(runner.intent.log.joined(separator: "\n"))
+    #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+  }
+}

@@ -1,0 +1,124 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The judge of the wide histories must be able to say no: each kind of loss is shown to it.
+@Suite("The judge of wide histories")
+struct WideJudgeTests {
+  private func history(_ steps: [WideHistory.Step], _ policy: WideHistory.Policy = .fieldMerge) -> WideHistory
+  {
+    WideHistory(seed: 1, devices: [.init(policy: policy), .init(policy: policy)], steps: steps)
+  }
+
+  private func act(_ what: WideHistory.What) -> WideHistory.Act { .init(what: what, record: 0) }
+
+  /// Two devices that share one record.
+  private var shared: [WideHistory.Step] {
+    [
+      .write(0, act(.create)), .sync(0, .both, [], during: nil), .sync(1, .both, [], during: nil),
+    ]
+  }
+
+  /// Runs the steps, then does what no step does, then looks.
+  private func problems(
+    _ steps: [WideHistory.Step], then: (WideRunner) async throws -> Void
+  ) async throws -> [String] {
+    let runner = try WideRunner(history(steps))
+    #expect(try await runner.steps().isEmpty)
+    try await then(runner)
+    return try await runner.end()
+  }
+
+  private func answer(_ operation: BothySync.Operation, version: String) -> (SyncRequest, SyncResponse) {
+    var response = SyncResponse(serverTime: 0)
+    response.outcomes = [
+      Outcome(operation: operation.id, .applied(version: version, modified: 0, record: nil))
+    ]
+    return (SyncRequest(device: "x", operations: [operation]), response)
+  }
+
+  @Test("Without a fault nothing is said")
+  func calm() async throws {
+    #expect(try await problems(shared) { _ in } == [])
+  }
+
+  @Test("Unsent work that vanishes is noticed")
+  func vanished() async throws {
+    let found = try await problems(shared + [.write(1, act(.title))]) { runner in
+      try runner.device(1).store.purge(Sheet.record("r0"), includingPending: true)
+    }
+    #expect(found.contains { $0.hasPrefix("Lost in silence: title-1-1") }, "\(found)")
+  }
+
+  @Test("A deletion that vanishes is noticed")
+  func undone() async throws {
+    let found = try await problems(shared + [.write(1, act(.delete))]) { runner in
+      try runner.device(1).store.purge(Sheet.record("r0"), includingPending: true)
+    }
+    #expect(found.contains { $0.hasPrefix("Lost in silence: the deletion") }, "\(found)")
+  }
+
+  @Test("A change of the server that no person made is noticed", arguments: ["other", "title-0-0"])
+  func unasked(title: String) async throws {
+    let found = try await problems(shared + [.write(0, act(.title)), .sync(0, .both, [], during: nil)]) {
+      runner in
+      let operation = BothySync.Operation(
+        id: "x", kind: .update, record: Sheet.record("r0"), base: "2", fields: ["title": .string(title)])
+      let (request, response) = answer(operation, version: "3")
+      runner.intent.follow(request, response, from: 0)
+    }
+    let word = title == "other" ? "Nobody wrote" : "An old text came back"
+    #expect(found.contains { $0.hasPrefix(word) }, "\(found)")
+  }
+
+  @Test("An edit that replaces what its writer never saw is noticed")
+  func unseen() async throws {
+    let steps =
+      shared + [
+        .write(1, act(.title)), .write(0, act(.title)), .sync(0, .both, [], during: nil),
+      ]
+    let found = try await problems(steps) { runner in
+      let operation = BothySync.Operation(
+        id: "x", kind: .update, record: Sheet.record("r0"), base: "2", fields: ["title": "title-1-1"])
+      let (request, response) = answer(operation, version: "3")
+      runner.intent.follow(request, response, from: 1)
+    }
+    #expect(found.contains { $0.hasPrefix("Written over unseen") }, "\(found)")
+  }
+
+  @Test("A deletion of what was never seen, and a return from it, are noticed")
+  func deletionsAndReturns() async throws {
+    let found = try await problems(shared) { runner in
+      let deletion = BothySync.Operation(id: "x", kind: .delete, record: Sheet.record("r0"), base: "1")
+      let (request, response) = answer(deletion, version: "2")
+      runner.intent.follow(request, response, from: 1)
+      let insert = BothySync.Operation(
+        id: "y", kind: .insert, record: Sheet.record("r0"), fields: ["title": "title-0-0"])
+      let (again, reply) = answer(insert, version: "3")
+      runner.intent.follow(again, reply, from: 1)
+    }
+    #expect(found.contains { $0.hasPrefix("Deleted by nobody") }, "\(found)")
+    #expect(found.contains { $0.hasPrefix("Came back by itself") }, "\(found)")
+  }
+
+  @Test("An operation that is carried out twice is noticed")
+  func twice() async throws {
+    let found = try await problems(shared) { runner in
+      let operation = BothySync.Operation(id: "x", kind: .update, record: Sheet.record("r0"), base: "1")
+      let (request, response) = answer(operation, version: "1")
+      runner.intent.follow(request, response, from: 0)
+      runner.intent.follow(request, response, from: 0)
+    }
+    #expect(found.contains { $0.hasPrefix("Done twice") }, "\(found)")
+  }
+
+  @Test("A record on one device alone is noticed")
+  func ghost() async throws {
+    let found = try await problems(shared) { runner in
+      try runner.device(0).store.store.write { try $0.insert(Sheet(id: "ghost")) }
+      try runner.device(0).store.resolve(Sheet.record("ghost"), .acceptLocal)
+    }
+    #expect(found.contains { $0.contains("ghost") && $0.contains("which the server has not") }, "\(found)")
+  }
+}

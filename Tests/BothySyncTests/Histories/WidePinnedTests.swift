@@ -1,0 +1,27 @@
+import BothyStore
+import BothySync
+import Testing
+
+/// Histories that wide seeds found and shrank, kept as they are.
+@Suite("Wide histories that failed once")
+struct WidePinnedTests {
+  private func problems(_ devices: [WideHistory.Device], _ steps: [WideHistory.Step]) async throws -> [String]
+  {
+    try await WideRunner(WideHistory(seed: 1, devices: devices, steps: steps)).run()
+  }
+
+  private func act(_ what: WideHistory.What, place: Int) -> WideHistory.Act {
+    .init(what: what, record: 0, place: place)
+  }
+
+  @Test("A record whose insert is in doubt and that is deleted goes from the server too")
+  func doubt() async throws {
+    let found = try await problems(
+      [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
+      [
+        .sync(0, .both, [], during: nil), .write(0, act(.create, place: 0)),
+        .sync(0, .push, [.lostAnswer], during: nil), .write(0, act(.delete, place: 0)),
+      ])
+    #expect(found == [])
+  }
+}

@@ -1,0 +1,160 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+
+/// What people do.
+extension WideRunner {
+  func write(_ index: Int, _ acts: [WideHistory.Act], _ delivery: Delivery) throws {
+    let intent = intent
+    var deeds: [Int] = []
+    try device(index).store.write(delivery) { transaction in
+      for act in acts {
+        if let deed = try Self.perform(act, index, transaction, intent) { deeds.append(deed) }
+      }
+    }
+    for deed in deeds { intent.acknowledge(deed) }
+    try Self.settleDeletions(deeds, index, device(index).store, intent)
+  }
+
+  /// The same from within an exchange.
+  static func write(_ act: WideHistory.Act, _ index: Int, _ store: SyncedStore, _ intent: Intent) throws {
+    let deed: Int? = try store.store.write { try perform(act, index, $0, intent) }
+    guard let deed else { return }
+    intent.acknowledge(deed)
+    try settleDeletions([deed], index, store, intent)
+  }
+
+  /// A record that was made here and deleted before the server heard of it is owed to nobody.
+  private static func settleDeletions(
+    _ deeds: [Int], _ index: Int, _ store: SyncedStore, _ intent: Intent
+  ) throws {
+    for number in deeds {
+      let deed = intent.deed(number)
+      guard deed.isDeletion, try !store.isPending(Sheet.record(deed.record)),
+        !intent.hasReached(deed.record, from: index)
+      else { continue }
+      intent.end(number, "never sent")
+    }
+  }
+
+  /// Does the act in a transaction, if there is anything to do it to. Returns the deed's number.
+  private static func perform(
+    _ act: WideHistory.Act, _ index: Int, _ transaction: WriteTransaction, _ intent: Intent
+  ) throws -> Int? {
+    let id = "r\(act.record)"
+    let before = try transaction.fetch(Sheet.self, id: id)
+    let container = try transaction.record(Sheet.record(id))?.container
+    guard let (deed, after) = plan(act, index, before, container, intent) else { return nil }
+    let number = intent.begin(deed)
+    if deed.isDeletion || deed.isCreation && before != nil { try transaction.delete(Sheet.self, id: id) }
+    if let after {
+      if deed.isCreation {
+        try transaction.insert(after, in: deed.container)
+      } else if deed.texts.isEmpty, let place = deed.container {
+        try transaction.move(Sheet.record(id), to: place)
+      } else {
+        try transaction.update(after)
+      }
+    }
+    return number
+  }
+
+  /// What the act comes to, given what is here: the deed, and the record after it.
+  private static func plan(
+    _ act: WideHistory.Act, _ index: Int, _ before: Sheet?, _ container: String?, _ intent: Intent
+  ) -> (Intent.Deed, Sheet?)? {
+    let id = "r\(act.record)"
+    let place = WideHistory.places[act.place % WideHistory.places.count]
+    var deed = Intent.Deed(number: 0, device: index, record: id, act: act, seen: before?.shown)
+    var sheet = before ?? Sheet(id: id)
+    func set(_ field: String) {
+      let text = intent.nextText(field, index)
+      sheet.values[field] = text
+      deed.texts[field] = text
+    }
+    switch (act.what, before) {
+    case (.delete, nil), (.move, nil), (.clear, nil): return nil
+    case (.delete, _?):
+      deed.isDeletion = true
+      return (deed, nil)
+    case (.move, _?):
+      guard place != container else { return nil }
+      deed.container = place
+    case (_, nil), (.remake, _?):
+      sheet = Sheet(id: id)
+      deed.isCreation = true
+      deed.container = before == nil ? place : container
+      set("title")
+      set(Sheet.own(index))
+    case (.create, _?), (.title, _?): set("title")
+    case (.note, _?): set("note")
+    case (.pen, _?): set("pen")
+    case (.late, _?): set("late")
+    case (.own, _?): set(Sheet.own(index))
+    case (.clear, _?):
+      sheet.values["note"] = nil
+      if before?.values["note"] != nil { deed.texts["note"] = "" }
+      set(Sheet.own(index))
+    case (.count, _?):
+      sheet.score += 1
+      deed.counts = 1
+      set(Sheet.own(index))
+    }
+    return (deed, sheet)
+  }
+
+  func draft(_ index: Int, _ act: WideHistory.Act) async throws {
+    let intent = intent
+    let store = device(index).store
+    let before = intent.deedCount
+    let drafts = try await store.writeDraft { _ = try Self.perform(act, index, $0, intent) }
+    for number in before..<intent.deedCount { intent.acknowledge(number) }
+    try Self.settleDeletions(Array(before..<intent.deedCount), index, store, intent)
+    if !drafts.isEmpty { count("draft") }
+  }
+
+  func release(_ index: Int) throws {
+    let store = device(index).store
+    let held = try store.outbox().filter { $0.state == .held }.map(\.record)
+    try store.release(held)
+    if !held.isEmpty { count("release") }
+  }
+
+  /// Saves on the server first, a whole value as an app does, and says done when the call does.
+  func online(_ index: Int, _ act: WideHistory.Act, _ only: Bool) async throws {
+    let store = device(index).store
+    let id = "r\(act.record)"
+    let before = try store.store.fetch(Sheet.self, id: id)
+    let container = try store.store.record(Sheet.record(id))?.container
+    guard act.what != .remake, let (deed, after) = Self.plan(act, index, before, container, intent) else {
+      return
+    }
+    let number = intent.begin(deed)
+    let options = RequestOptions(savePolicy: only ? .networkOnly : .networkThenCache)
+    count(only ? "onlineOnly" : "online")
+    let receipt: SaveReceipt
+    if deed.isDeletion {
+      receipt = try await store.delete(Sheet.record(id), options: options)
+    } else if deed.texts.isEmpty, let place = deed.container {
+      receipt = try await store.move(Sheet.record(id), to: place, options: options)
+    } else if let after {
+      receipt = try await store.save(after, in: deed.isCreation ? deed.container : nil, options: options)
+    } else {
+      return
+    }
+    intent.acknowledge(number)
+    intent.note("  receipt \(receipt.state)")
+    try Self.settleDeletions([number], index, store, intent)
+  }
+}
+
+extension Sheet {
+  /// The texts that have a value; an empty title has none.
+  var shown: [String: String] { values.filter { !$0.value.isEmpty } }
+}
+
+extension Intent {
+  func deed(_ number: Int) -> Deed { state.withLock { $0.deeds[number] } }
+  var deedCount: Int { state.withLock { $0.deeds.count } }
+}

@@ -1,0 +1,95 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+
+/// What devices, apps and networks do beside writing and syncing.
+extension WideRunner {
+  func query(_ index: Int, _ way: WideHistory.QueryWay) async throws {
+    let store = device(index).store
+    count("query")
+    switch way {
+    case .networkOnly:
+      _ = try await store.fetch(Query<Sheet>(), options: RequestOptions(fetchPolicy: .networkOnly))
+    case .limited:
+      var query = RecordQuery("Sheet")
+      query.limit = 2
+      _ = try await store.fetch(query, options: RequestOptions(fetchPolicy: .networkElseCache))
+    case .syncThenCache:
+      // What such a read's sync tells is told to those who listen to the store.
+      hear(await store.sync(.both, ifRunning: .join), index)
+      _ = try await store.fetch(Query<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+    }
+  }
+
+  /// Brings a change that the server made at some time, perhaps long ago, perhaps known here.
+  func live(_ index: Int, _ number: Int) async throws {
+    let versions = intent.state.withLock { $0.versions }
+    guard !versions.isEmpty else { return }
+    // Mostly one of the last.
+    let change = versions[max(0, versions.count - 1 - number % 8)]
+    let outcome = try await device(index).store.apply(LiveChange(change))
+    intent.note("  live \(change.id.id) v\(change.version): \(outcome.rawValue)")
+    count("live \(outcome.rawValue)")
+  }
+
+  func purge(_ index: Int, _ record: Int, _ pending: Bool) throws {
+    let store = device(index).store
+    let before = try store.outbox()
+    let result = try store.purge(Sheet.record("r\(record)"), includingPending: pending)
+    if result.removed > 0 { count("purge") }
+    if try pending && forget(before, index, "purged", store.outbox()) { count("forced purge") }
+  }
+
+  /// What is pending no more was decided about: one record, and what was written together with it.
+  private func forget(_ before: [OutboxEntry], _ index: Int, _ why: String, _ after: [OutboxEntry]) -> Bool {
+    let gone = Set(before.map(\.record)).subtracting(after.map(\.record))
+    for record in gone { intent.decided(record.id, on: index, why) }
+    return !gone.isEmpty
+  }
+
+  func decide(_ index: Int, _ number: Int, _ decision: WideHistory.Decision) throws {
+    guard let resolution = Resolution(rawValue: decision.rawValue) else {
+      return intent.complain("There is no resolution \(decision.rawValue).")
+    }
+    let store = device(index).store
+    let before = try store.outbox()
+    guard !before.isEmpty else { return }
+    let entry = before[number % before.count]
+    // A record made here and accepted as synced stays here alone, by design.
+    if resolution == .acceptLocal && before.contains(where: { $0.kind == .insert }) { return }
+    try store.resolve(entry.record, resolution)
+    intent.note("  decided \(decision.rawValue) about \(entry.record.id)")
+    count("decision \(decision.rawValue)")
+    guard resolution != .retry else { return }
+    _ = forget(before, index, decision.rawValue, try store.outbox())
+  }
+
+  func restart(_ index: Int) throws {
+    try device(index).restart()
+    try findDeeds(index)
+    count("restart")
+  }
+
+  /// Ends the process at a step of its storage, in the middle of a sync, and opens the file again.
+  ///
+  /// - Parameter isTold: whether what its sync had done until then was told: reports are kept in memory alone.
+  func kill(_ index: Int, _ at: Int, isTold: Bool) async throws {
+    let device = device(index)
+    device.failPoints.crash(at: at)
+    let report = await device.store.sync()
+    if isTold || !device.failPoints.hasCrashed { hear(report, index) }
+    if device.failPoints.hasCrashed { count("kill") }
+    try restart(index)
+  }
+
+  /// After a kill: what was begun and is here was done.
+  private func findDeeds(_ index: Int) throws {
+    for number in 0..<intent.deedCount {
+      let deed = intent.deed(number)
+      guard deed.device == index, !deed.isAcknowledged, !deed.texts.isEmpty else { continue }
+      let shown = try device(index).store.store.fetch(Sheet.self, id: deed.record)?.shown ?? [:]
+      if deed.texts.allSatisfy({ shown[$0.key] ?? "" == $0.value }) { intent.acknowledge(number) }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+
+/// Calm, and the looks at what is left.
+extension WideRunner {
+  /// Brings everything to rest: networks work, policies answer, drafts are released, refusals are tried again.
+  func end() async throws -> [String] {
+    intent.note("the end")
+    policiesWorkAgain()
+    world.setRules(AuthorityRules())
+    for index in world.devices.indices {
+      try device(index).restart()
+      try release(index)
+    }
+    for round in 0..<4 {
+      for index in world.devices.indices {
+        world.time.advance(by: 1000)
+        let store = device(index).store
+        for entry in try store.inbox() where round < 3 { _ = try store.resolve(entry.record, .retry) }
+        hear(await store.sync(), index)
+      }
+    }
+    var problems: [String] = []
+    for index in world.devices.indices { problems += try await differences(index) }
+    let pending = try world.devices.map { Set(try $0.store.outbox().map(\.record.id)) }
+    problems += intent.lost { pending[$0].contains($1) }
+    return problems
+  }
+
+  /// Where a device is not what the server is, in what it follows.
+  private func differences(_ index: Int) async throws -> [String] {
+    let device = device(index)
+    var problems: [String] = []
+    for entry in try device.store.outbox() {
+      problems.append("\(device.name) still has the \(entry.kind) of \(entry.record.id)")
+    }
+    let scopes = device.store.followedScopes
+    let server = try await world.serverRecords()
+    let here = Dictionary(
+      try await records(of: device).map { ($0.recordID, $0) }, uniquingKeysWith: { $1 })
+    for (id, record) in server where scopes.contains(where: { $0.contains(record.container) }) {
+      guard let own = here[id] else {
+        problems.append("\(device.name) lacks \(id.id)")
+        continue
+      }
+      let fields = try record.fields.members()
+      let shown: [String: JSONValue] = try own.entity(Sheet.self).fields
+      if fields.filter({ $0.value != .string("") }) != shown || own.container != record.container
+        || own.version != record.version
+      {
+        problems.append(
+          "\(device.name) has \(id.id) v\(own.version ?? "-") \(JSONValue.object(shown).canonicalText) in "
+            + "\(own.container), the server v\(record.version) \(record.fields.text) in \(record.container)")
+      }
+    }
+    // What was written outside of all that is followed stays as it was last known here.
+    for (id, own) in here where scopes.contains(where: { $0.contains(own.container) }) {
+      guard let record = server[id] else {
+        problems.append("\(device.name) has \(id.id) v\(own.version ?? "-"), which the server has not")
+        continue
+      }
+      if !scopes.contains(where: { $0.contains(record.container) }) {
+        problems.append("\(device.name) has \(id.id) still, which went to \(record.container)")
+      }
+    }
+    let findings = try device.store.diagnose().findings
+    if !findings.isEmpty { problems.append("\(device.name): \(findings.map(\.message))") }
+    problems += try modelDiffers(server)
+    return problems
+  }
+
+  private func records(of device: SimulatedDevice) async throws -> [Record] {
+    try await device.store.store.read { try $0.fetch(RecordQuery("Sheet")) }
+  }
+
+  /// The judge's own idea of the server is checked too, else it judges something else.
+  private func modelDiffers(_ server: [RecordID: ServerRecord]) throws -> [String] {
+    let model = intent.state.withLock { $0.server }
+    var problems: [String] = []
+    for (id, fields) in model {
+      let stored = try server[Sheet.record(id)]?.fields.members()
+      if stored != fields { problems.append("The judge's \(id) is not the server's") }
+    }
+    return problems
+  }
+}
+
+extension Sheet {
+  /// The fields as the wire has them.
+  var fields: [String: JSONValue] {
+    var fields = shown.mapValues { JSONValue.string($0) }
+    fields["score"] = .int(Int64(score))
+    return fields
+  }
+}

@@ -1,0 +1,211 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Logging
+import Synchronization
+
+/// Carries out a history on devices and a server in this process, then brings calm and looks at what is left.
+final class WideRunner {
+  let history: WideHistory
+  let world: SimulatedWorld
+  let intent: Intent
+  /// What happened, by name, so that a test can tell whether a kind of step ever did anything.
+  private(set) var happened: [String: Int] = [:]
+  private let switches: [PolicySwitch]
+
+  /// Whether a device's own policy throws, and the faults of its next requests.
+  final class PolicySwitch: Sendable {
+    let fails = Mutex(false)
+    let faults = Mutex<[WideHistory.Fault]>([])
+    let fired = Mutex<[WideHistory.Fault]>([])
+  }
+
+  struct PolicyFailed: Error {}
+
+  init(_ history: WideHistory) throws {
+    self.history = history
+    world = try SimulatedWorld()
+    intent = Intent(history)
+    switches = history.devices.map { _ in PolicySwitch() }
+    for (index, device) in history.devices.enumerated() {
+      let added = try world.addDevice(
+        schema: .sheets, configuration: configuration(of: index, device), skew: device.skew,
+        onExchange: { [intent] in intent.follow($0, $1, from: index) })
+      let own = switches[index]
+      added.remote.setScript {
+        let fault = own.faults.withLock { $0.isEmpty ? .none : $0.removeFirst() }
+        if fault != .none { own.fired.withLock { $0.append(fault) } }
+        return fault.fault
+      }
+    }
+  }
+
+  private func configuration(of index: Int, _ device: WideHistory.Device) -> SyncConfiguration {
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(policy(of: index, device.policy))
+    configuration.batchSize = device.batch
+    configuration.pageSize = device.page
+    configuration.pullScopes = Self.scopes(device.scopes)
+    switch device.refusals {
+    case .keep: configuration.rejectionPolicy = .keepPending
+    case .quarantine: configuration.rejectionPolicy = .quarantine(after: 1)
+    case .discard: configuration.rejectionPolicy = .discardAndRefetch
+    }
+    configuration.logger.logLevel = .critical
+    let ids = Mutex(SeededGenerator(seed: history.seed &* 31 &+ UInt64(index)))
+    configuration.makeOperationID = { [time = world.time] in
+      ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
+    }
+    return configuration
+  }
+
+  private func policy(of index: Int, _ policy: WideHistory.Policy) -> MergePolicy {
+    switch policy {
+    case .fieldMerge: return .fieldMerge
+    case .serverModifiedWins: return .serverModifiedWins
+    case .clientWins: return .clientWins
+    case .changedFields: return .clientWins(.changedFields)
+    case .lastModifiedWins: return .lastModifiedWins
+    case .throwing:
+      let own = switches[index]
+      return .custom { context in
+        if own.fails.withLock({ $0 }) { throw PolicyFailed() }
+        guard let server = context.serverFields else { return .client }
+        guard let client = context.client else { return .server }
+        let isLater = context.edited > (context.server?.modified ?? .min)
+        return .merged(
+          FieldMerge.merge(base: context.base ?? [:], client: client, server: server, clientIsLater: isLater)
+          {
+            context.schema?[$0]?.merge ?? .server
+          })
+      }
+    }
+  }
+
+  static func scopes(_ names: [String]) -> [PullScope] {
+    names.map { PullScope(container: $0, includesChildren: true) }
+  }
+
+  func count(_ what: String) { happened[what, default: 0] += 1 }
+
+  /// Returns what is wrong; nothing is.
+  func run() async throws -> [String] {
+    let problems = try await steps()
+    return problems.isEmpty ? try await end() : problems
+  }
+
+  /// Takes the steps, up to the first that is judged wrong.
+  func steps() async throws -> [String] {
+    for (number, step) in history.steps.enumerated() {
+      world.time.advance(by: 1000)
+      intent.note("\(number): \(step)")
+      do { try await take(step) } catch let error as SyncError {
+        intent.note("  threw \(error.code): \(error.message)")
+      }
+      if !intent.problems.isEmpty { break }
+    }
+    return intent.problems
+  }
+
+  func device(_ index: Int) -> SimulatedDevice { world.devices[index % world.devices.count] }
+
+  /// Has the faults happen to the requests that `body` makes.
+  private func with(
+    _ faults: [WideHistory.Fault], _ index: Int, _ body: () async throws -> Void
+  ) async throws {
+    let own = switches[index]
+    own.faults.withLock { $0 = faults }
+    own.fired.withLock { $0 = [] }
+    defer {
+      own.faults.withLock { $0 = [] }
+      for fault in own.fired.withLock({ $0 }) { count("fault \(fault.rawValue)") }
+    }
+    try await body()
+  }
+
+  private func take(_ step: WideHistory.Step) async throws {
+    switch step {
+    case .write(let index, let act): try write(index, [act], .separately)
+    case .together(let index, let acts):
+      try write(index, acts, .together)
+      count("together")
+    case .draft(let index, let act): try await draft(index, act)
+    case .release(let index): try release(index)
+    case .online(let index, let act, let only, let faults):
+      try await with(faults, index) { try await online(index, act, only) }
+    case .sync(let index, let way, let faults, let act):
+      try await with(faults, index) { try await sync(index, way.scope, during: act) }
+    case .query(let index, let way, let faults):
+      try await with(faults, index) { try await query(index, way) }
+    case .refresh(let index, let faults):
+      try await with(faults, index) { _ = try await device(index).store.refresh() }
+      count("refresh")
+    case .live(let index, let number): try await live(index, number)
+    case .purge(let index, let record, let pending): try purge(index, record, pending)
+    case .decide(let index, let number, let decision): try decide(index, number, decision)
+    case .follow(let index, let names):
+      try await device(index).store.follow(Self.scopes(names))
+      count("follow")
+    case .restart(let index): try restart(index)
+    case .kill(let index, let at, let faults):
+      try await with(faults, index) { try await kill(index, at, isTold: true) }
+    case .killUntold(let index, let at, let faults):
+      try await with(faults, index) { try await kill(index, at, isTold: false) }
+    case .policyFails(let index, let fails): switches[index].fails.withLock { $0 = fails }
+    case .compact, .epoch, .refuse: try await takeServer(step)
+    }
+  }
+
+  private func takeServer(_ step: WideHistory.Step) async throws {
+    switch step {
+    case .compact:
+      let head = try await world.ledger.read(space: "test") { $0.head }
+      try await world.ledger.compact(space: "test", upTo: head)
+      count("compaction")
+    case .epoch:
+      try await world.ledger.startEpoch(space: "test")
+      count("epoch")
+    case .refuse(let refuses): world.setRules(refuses ? .withoutSheetNotes : AuthorityRules())
+    default: break
+    }
+  }
+
+  private func sync(_ index: Int, _ scope: SyncScope, during act: WideHistory.Act?) async throws {
+    let device = device(index)
+    if let act {
+      let planned = Mutex<WideHistory.Act?>(act)
+      device.remote.setDuringExchange { [intent, store = device.store] in
+        guard
+          let act = planned.withLock({ planned in
+            defer { planned = nil }
+            return planned
+          })
+        else { return }
+        do { try Self.write(act, index, store, intent) } catch { intent.complain("A write failed: \(error)") }
+      }
+    }
+    let report = await device.store.sync(scope)
+    device.remote.setDuringExchange {}
+    hear(report, index)
+    if act != nil { count("busy") }
+  }
+
+  func hear(_ report: SyncReport, _ index: Int) {
+    intent.hear(report, index)
+    if !report.overwritten.isEmpty { count("overwritten") }
+    if !report.rebased.isEmpty { count("rebased") }
+    if !report.blocked.isEmpty { count("blocked") }
+    for failure in report.failures { count("failure \(failure.code)") }
+  }
+
+  func policiesWorkAgain() { for each in switches { each.fails.withLock { $0 = false } } }
+}
+
+extension AuthorityRules {
+  /// A server that does not know the field `note` of sheets.
+  static var withoutSheetNotes: AuthorityRules {
+    var type = Sheet.schema
+    type.fields.removeAll { $0.name == "note" }
+    return AuthorityRules(schema: Schema(types: [type]))
+  }
+}
