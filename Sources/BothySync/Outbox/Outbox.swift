@@ -71,8 +71,11 @@ struct Outbox: ChangeRecorder {
     let mark = try Self.mark(id, in: transaction)
     let last = kind == .delete ? change.before.map { table.document($0) } : nil
     let container = kind == .delete ? change.before?.container : nil
-    switch Collapse(mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
-    {
+    var collapse = Collapse(
+      mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
+    // Made again in the same transaction: the row is the new one, and nothing that the server has replaces it.
+    if try collapse == .annihilate && transaction.exists(id) { collapse = .become(.insert) }
+    switch collapse {
     case .begin(let kind): try begin(kind, id, change.before, last, table, now, transaction)
     case .become(let kind):
       let update = try PreparedStatement(

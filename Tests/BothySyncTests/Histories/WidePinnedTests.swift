@@ -24,4 +24,16 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A record that is deleted and made again in one transaction stays what was made")
+  func madeAgain() async throws {
+    let found = try await problems(
+      [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
+      [
+        .write(1, act(.create, place: 0)), .sync(1, .both, [], during: nil),
+        .write(0, act(.create, place: 0)),
+        .sync(0, .pull, [], during: nil), .write(0, act(.remake, place: 0)),
+      ])
+    #expect(found == [])
+  }
 }
