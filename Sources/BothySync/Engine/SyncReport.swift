@@ -117,7 +117,8 @@ public struct SyncFailure: Sendable, Hashable, Codable {
 public struct Overwritten: Sendable, Hashable, Codable {
   /// The record that it was the content of.
   public var record: RecordID
-  /// The local content that was replaced; nil for a deletion that was undone.
+  /// The local content that was replaced, also where it was the container alone that gave way; nil for a deletion that
+  /// was undone.
   public var fields: FieldsDocument?
 
   /// What syncs put into their reports, and tests into theirs.

@@ -235,12 +235,17 @@ struct Settlement {
     let id = entry.record
     let document = FieldsDocument(fields)
     let before = try transaction.row(table, id: id.id)
-    if let before, try Self.losesEdit(table.document(before), entry.base, document) {
-      report.overwritten.append(Overwritten(record: id, fields: table.document(before)))
-    }
     let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
     let container = moved ?? live?.container ?? before?.container ?? id.type
+    if let before {
+      // The place is lost too where it was chosen here: of a record made here, or moved here.
+      let isPlaced = entry.base == nil || entry.destination(before.container) != nil
+      let losesPlace = isPlaced && before.container ?? id.type != container
+      if try losesPlace || Self.losesEdit(table.document(before), entry.base, document) {
+        report.overwritten.append(Overwritten(record: id, fields: table.document(before)))
+      }
+    }
     if let live, live.fields == document && container == live.container {
       try become(live, entry)
       return report.note(id, .updatedCache)

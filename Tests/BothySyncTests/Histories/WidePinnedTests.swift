@@ -14,6 +14,19 @@ struct WidePinnedTests {
     .init(what: what, record: 0, place: place)
   }
 
+  @Test(
+    "A place that gave way in a merge is told like a text",
+    arguments: [WideHistory.Policy.changedFields, .throwing, .fieldMerge])
+  func place(policy: WideHistory.Policy) async throws {
+    let found = try await problems(
+      [.init(policy: .fieldMerge), .init(policy: policy)],
+      [
+        .write(0, act(.title, place: 2)), .write(1, act(.title, place: 0)), .write(1, act(.move, place: 1)),
+        .sync(0, .both, [], during: nil), .sync(1, .both, [], during: nil),
+      ])
+    #expect(found == [])
+  }
+
   @Test("A record whose insert is in doubt and that is deleted goes from the server too")
   func doubt() async throws {
     let found = try await problems(
