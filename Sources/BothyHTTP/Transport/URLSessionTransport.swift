@@ -83,7 +83,8 @@
       }
       var fields = HTTPFields()
       for (name, value) in response.allHeaderFields {
-        guard let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String else {
+        guard let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String
+        else {
           continue
         }
         fields.append(HTTPField(name: name, value: value))
