@@ -65,10 +65,14 @@ public final class Store: Sendable {
     }
     notices = CommitNotices(catalog: catalog, connections: connections, path: self.path, signals: signals)
     do {
-      try connections.writer.write { database in
+      let hasConcealed = try connections.writer.write { database in
         if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
-        try Migrator(database: database, recorder: recorder)
+        return try Migrator(database: database, recorder: recorder, secrets: secrets)
           .migrate(to: schema, steps: migrations, path: self.path)
+      }
+      if hasConcealed {
+        // Empties the log. Another process that reads holds it back; the log is then emptied by a later checkpoint.
+        try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
       }
     } catch {
       throw StoreError(error, path: self.path)

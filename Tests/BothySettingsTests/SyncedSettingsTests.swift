@@ -37,6 +37,29 @@ import Testing
     #expect(here.current.timeFormat == "24")
   }
 
+  @Test(
+    "The first change on a second device carries what was changed alone",
+    arguments: [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge])
+  func firstChange(policy: MergePolicy) async throws {
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(policy)
+    let world = try SimulatedWorld()
+    let a = try world.addDevice(schema: Self.schema, configuration: configuration)
+    let b = try world.addDevice(schema: Self.schema, configuration: configuration)
+    let (here, there) = (settings(of: a), settings(of: b))
+    try here.commit { $0.timeFormat = "24" }
+    _ = await a.store.sync()
+    try there.commit { $0.languageLocale = "ar" }
+    _ = await b.store.sync()
+    _ = await a.store.sync()
+    for device in [here, there] {
+      #expect(try device.load().timeFormat == "24")
+      #expect(try device.load().languageLocale == "ar")
+    }
+    let stored = try #require(try b.store.store.record(RecordID(type: "Locale", id: "settings")))
+    #expect(Set(stored.fields.filter { !$0.value.isNull }.keys) == ["timeFormat", "languageLocale"])
+  }
+
   @Test("a store's type that lacks a setting is an error that says what to do") func mismatch() throws {
     let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
     let settings = SharedSettings<LocaleSettings>(

@@ -33,8 +33,17 @@ package struct GroupShape: Sendable {
 
   var defaults: [FieldValue] { fields.map(\.initialValue) }
 
-  /// The record type that keeps the group in a store whose schema has it.
-  var recordType: TypeSchema { TypeSchema(name, fields: fields) }
+  /// The record type that keeps the group in a store whose schema has it. A field without a value has its default, so
+  /// a record holds what was set and no more.
+  var recordType: TypeSchema {
+    var type = TypeSchema(name, fields: fields)
+    for index in type.fields.indices {
+      type.fields[index].isOptional = true
+      type.fields[index].defaultValue = nil
+    }
+    type.mergesByField = true
+    return type
+  }
 
   /// Throws `StoreError` `.invalidSchema` for names that can't be stored, and for what is more than a value.
   func validate() throws(StoreError) {

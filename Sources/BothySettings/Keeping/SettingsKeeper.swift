@@ -69,7 +69,8 @@ package struct SettingsKeeper: Sendable {
     var row =
       try SettingsTable.row(shape.name, in: transaction, known: shape)
       ?? SettingsRow(
-        name: shape.name, version: shape.version, generation: 0, writer: "", fields: [], values: [:])
+        name: shape.name, version: shape.version, generation: 0, writer: "", fields: shape.fields, values: [:]
+      )
     row.generation = old.generation + 1
     row.writer = WriterID.ofThisProcess
     if let record {
@@ -78,9 +79,9 @@ package struct SettingsKeeper: Sendable {
       if try transaction.exists(record) {
         try transaction.update(record, fields: fields)
       } else {
-        let all = zip(shape.fields, values).filter { !$1.isNull }.map { ($0.name, $1) }
+        let set = shape.changes(from: shape.defaults, to: values).map { (shape.fields[$0].name, values[$0]) }
         try transaction.insert(
-          Record(record.type, id: record.id, Dictionary(uniqueKeysWithValues: all)))
+          Record(record.type, id: record.id, Dictionary(uniqueKeysWithValues: set)))
       }
     } else {
       row.set(values, for: shape)

@@ -58,9 +58,12 @@ package struct StoredSettings {
   private static func group(_ name: String, _ transaction: ReadTransaction) throws -> SettingsRow? {
     guard var row = try SettingsTable.row(name, in: transaction) else { return nil }
     guard let type = transaction.catalog.schema[name] else { return row }
-    row.fields = type.fields
+    if row.fields.isEmpty { row.fields = type.fields }
     let record = try transaction.record(RecordID(type: name, id: SettingsKeeper.recordID))
-    for field in type.fields { row.values[field.name] = record?[field.name] ?? field.initialValue }
+    for field in row.fields {
+      let stored = record?[field.name] ?? .null
+      row.values[field.name] = stored.isNull ? field.initialValue : stored
+    }
     return row
   }
 }

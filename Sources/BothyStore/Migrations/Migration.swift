@@ -18,6 +18,9 @@ public struct Migration: Sendable {
     case dropType(String)
     /// The field goes, with its value in every record.
     case dropField(type: String, field: String)
+    /// The field becomes sensitive in the new schema. Its values move to the secret store, and the next push carries
+    /// them as secrets, also those of records that had nothing pending. Runs once a row that has a value.
+    case makeSensitive(type: String, field: String)
     /// Gives every record a new value of a field, from the old one; the new schema says the new kind.
     /// Runs once a row.
     case convertField(type: String, field: String, @Sendable (FieldValue) throws -> FieldValue)

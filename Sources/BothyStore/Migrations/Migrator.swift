@@ -5,18 +5,20 @@ import GRDB
 struct Migrator {
   let database: Database
   let recorder: (any ChangeRecorder)?
+  /// Where the values of fields go that become sensitive.
+  var secrets: (any SecretStore)?
 
-  /// Returns the schema now stored. Throws `StoreError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`;
+  /// True if values became sensitive: the write-ahead log still has them then. Throws `StoreError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`;
   /// the caller rolls back.
-  func migrate(to target: Schema, steps: [Migration], path: String) throws {
+  func migrate(to target: Schema, steps: [Migration], path: String) throws -> Bool {
     let installer = SchemaInstaller(database: database)
     guard var current = try SchemaInstaller.stored(in: database) else {
       try installer.installFormat()
       for type in target.types { try installer.create(type) }
       try installer.save(target)
-      return
+      return false
     }
-    if current == target { return }
+    if current == target { return false }
     guard current.version <= target.version else {
       throw StoreError(
         .newerFile,
@@ -35,6 +37,7 @@ struct Migrator {
     }
     try apply(SchemaChange(from: current, to: target), installer, path: path)
     try installer.save(target)
+    return pending.contains { if case .makeSensitive = $0.step { true } else { false } }
   }
 
   private func apply(_ change: SchemaChange, _ installer: SchemaInstaller, path: String) throws {
@@ -81,8 +84,40 @@ struct Migrator {
       try installer.createIndexes(of: schema.types[position])
     case .convertField(let type, let name, let convert):
       try convertField(type, name, convert, on: &schema, target: target, installer)
+    case .makeSensitive(let type, let name):
+      try makeSensitive(type, name, on: &schema, target: target, installer)
     }
     try recorder?.migrate(step, in: database)
+  }
+
+  /// Copies the values into the secret store, then overwrites them in the file. Secrets of a transaction that rolls back
+  /// are removed at the next opening, like all that nothing pending needs.
+  private func makeSensitive(
+    _ type: String, _ name: String, on schema: inout Schema, target: Schema, _ installer: SchemaInstaller
+  ) throws {
+    let position = try Self.position(of: type, in: schema)
+    let index = try Self.field(name, of: schema.types[position])
+    guard let wanted = target[type]?[name], wanted.isSensitive,
+      schema.types[position].fields[index].kind == .text, let secrets
+    else {
+      throw StoreError(
+        .migrationFailed,
+        "\(type).\(name) can't become sensitive: it must be a string, and sensitive in the new schema.")
+    }
+    try installer.dropIndexes(of: schema.types[position])
+    let (table, column) = (type.quotedIdentifier, name.quotedIdentifier)
+    let select = try PreparedStatement(
+      "SELECT _id, \(column) FROM \(table) WHERE \(column) IS NOT NULL", in: database)
+    while try select.step() {
+      guard let id = select.text(at: 0), let value = select.text(at: 1) else { continue }
+      try secrets.set(value, for: SecretKey(RecordID(type: type, id: id), field: name))
+    }
+    select.reset()
+    // What SQLite frees is zeroed, so that the file keeps no copy.
+    try database.execute(sql: "PRAGMA secure_delete = ON")
+    try database.execute(sql: "UPDATE \(table) SET \(column) = NULL WHERE \(column) IS NOT NULL")
+    schema.types[position].fields[index] = wanted
+    try installer.createIndexes(of: schema.types[position])
   }
 
   private func renameField(

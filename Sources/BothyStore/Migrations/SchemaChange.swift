@@ -43,6 +43,14 @@ struct SchemaChange {
         }
         continue
       }
+      if before.isSensitive != field.isSensitive {
+        problems.append(
+          field.isSensitive
+            ? "\(new.name).\(field.name) became sensitive; declare a `.makeSensitive` step, which moves its values out "
+              + "of the rows."
+            : "\(new.name).\(field.name) was sensitive; drop it with a `.dropField` step and declare a new field."
+        )
+      }
       if !before.kind.isReadable(as: field.kind) {
         problems.append(
           "\(new.name).\(field.name) changed from \(before.kind.name) to \(field.kind.name); "

@@ -40,7 +40,7 @@ extension Schema {
 
   private static func type(_ value: JSONValue) throws(StoreError) -> TypeSchema {
     let members = try members(
-      value, of: "A type", allowed: ["name", "fields", "synced", "writeMode", "permissions"])
+      value, of: "A type", allowed: ["name", "fields", "synced", "writeMode", "mergesByField", "permissions"])
     guard let name = members["name"]?.stringValue else { throw .invalidSchema("A type needs a 'name'.") }
     guard let list = (members["fields"] ?? []).arrayValue else {
       throw .invalidSchema("The 'fields' of \(name) must be a list.")
@@ -51,6 +51,7 @@ extension Schema {
     if let mode = members["writeMode"] {
       type.writeMode = try choice(mode, "writeMode", of: name)
     }
+    type.mergesByField = try flag(members["mergesByField"], "mergesByField", of: name) ?? false
     if let permissions = members["permissions"] {
       type.permissions = try Permissions(json: permissions, of: name)
     }
@@ -160,6 +161,7 @@ extension TypeSchema {
     var members: [String: JSONValue] = ["name": .string(name), "fields": .array(fields.map(\.json))]
     if !isSynced { members["synced"] = false }
     if writeMode != .offlineCapable { members["writeMode"] = .string(writeMode.rawValue) }
+    if mergesByField { members["mergesByField"] = true }
     if let permissions { members["permissions"] = permissions.json }
     return .object(members)
   }

@@ -9,6 +9,8 @@ public struct TypeSchema: Sendable, Hashable {
   public var isSynced: Bool
   /// Whether records can be written without a network; matters to synced types.
   public var writeMode: WriteMode
+  /// Whether conflicts are merged field by field, whatever merge policy the store has.
+  package var mergesByField = false
   /// Who may do what on the server; nil means every authenticated principal may do everything.
   public var permissions: Permissions?
 

@@ -124,6 +124,25 @@ extension AuthorityRules {
       fields: errors)
   }
 
+  /// Refuses the value of a sensitive field that comes as an ordinary one: every device would get it.
+  func sensitiveInClear(_ operation: Operation) -> Rejection? {
+    let type = operation.record.type
+    let found = schema?[type]?.fields.filter { field in
+      field.isSensitive && !(operation.fields[field.name] ?? .null).isNull
+    }
+    guard let found, !found.isEmpty else { return nil }
+    let errors = found.map { field in
+      Rejection.FieldError(
+        field: field.name, code: "sensitiveInClear",
+        message: "\(type).\(field.name) is sensitive and came as an ordinary field.")
+    }
+    return Rejection(
+      code: "sensitiveInClear",
+      message: errors.map(\.message).joined(separator: " ")
+        + " Send it as a secret; an older app needs an update.",
+      fields: errors)
+  }
+
   /// The fields of a new record with the schema's defaults filled in.
   func withDefaults(_ fields: [String: JSONValue], of type: String) -> [String: JSONValue] {
     guard let declared = schema?[type] else { return fields }

@@ -71,6 +71,8 @@ package struct Judgement {
     guard operation.base == record.version else { return .conflict(record) }
     var fields = try record.fields.members()
     fields.merge(operation.fields) { $1 }
+    // A value from before the field was sensitive makes room for the secret.
+    for name in operation.secrets.values.keys { fields[name] = nil }
     fields = fields.filter { !$0.value.isNull }
     let document = FieldsDocument(fields)
     let container = operation.container ?? record.container
@@ -103,6 +105,7 @@ package struct Judgement {
       return Rejection(
         code: "secretsRefused", message: "This server has no place for the sensitive fields of \(type).")
     }
+    if let inClear = rules.sensitiveInClear(operation) { return inClear }
     let action: AccessAction =
       switch operation.kind {
       case .insert: .create

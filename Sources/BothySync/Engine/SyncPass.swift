@@ -170,9 +170,11 @@ struct SyncPass: Sendable {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
     }
     var sent = plan.request
-    sent.operations = try SecretWork(store: store).attached(
-      to: sent.operations, isConfidential: remote.isConfidential)
-    let response = try await answer(to: sent, of: plan.batch, &report)
+    let separated = try SecretWork(store: store)
+      .separated(sent.operations, isConfidential: remote.isConfidential)
+    sent.operations = separated.operations
+    var response = try await answer(to: sent, of: plan.batch, &report)
+    response.outcomes += separated.withheld
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
       .decide(plan.batch, response)
     try Task.checkCancellation()

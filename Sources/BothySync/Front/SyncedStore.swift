@@ -59,6 +59,7 @@ public final class SyncedStore: Sendable {
         try UnknownTypes.adopt(in: transaction)
         try UnreadableTable.retry(in: transaction)
         try Following.change(to: configuration.pullScopes, in: transaction)
+        try SecretWork.sendMoved(in: transaction, clock: clock)
         try SecretWork.sweep(in: transaction)
         return (try SyncValues.device(in: transaction), owner)
       }

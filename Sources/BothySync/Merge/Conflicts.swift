@@ -90,7 +90,10 @@ struct Conflicts: Sendable {
         return .success(.server)
       }
     }
-    switch configuration.mergePolicies.policy(for: context.operation, type: context.record.type).decide {
+    let policy =
+      context.schema?.mergesByField == true
+      ? .fieldMerge : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
+    switch policy.decide {
     case .pure(let decide): return .success(decide(context))
     case .custom(let decide):
       let result = await ask(decide, context)

@@ -136,6 +136,14 @@ struct Outbox: ChangeRecorder {
     try insert.run()
   }
 
+  /// Makes a pending update of a record with nothing pending, so that its secrets are sent. No field counts as changed.
+  func touch(_ id: RecordID, in transaction: WriteTransaction) throws {
+    guard let table = transaction.catalog.tableIfKnown(id.type), try Self.mark(id, in: transaction) == nil,
+      let row = try transaction.row(table, id: id.id)
+    else { return }
+    try begin(.update, id, row, nil, table, clock.reading(), transaction)
+  }
+
   func migrate(_ step: Migration.Step, in database: Database) throws {
     try OutboxMigration(database: database).run(step)
   }

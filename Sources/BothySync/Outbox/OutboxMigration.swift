@@ -27,6 +27,11 @@ struct OutboxMigration {
       for table in ["bothy_outbox", "bothy_unreadable"] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
+    case .makeSensitive(let type, let field):
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES (?, '1')",
+        arguments: [SecretWork.movedKey])
+      try rewrite(type) { $0[field] = nil }
     case .renameField(let type, let from, let to):
       try rewrite(type) { members in
         if let value = members.removeValue(forKey: from) { members[to] = value }

@@ -10,22 +10,45 @@ struct SecretWork {
   func attached(
     to operations: [Operation], and written: [SecretKey: String] = [:], isConfidential: Bool
   ) throws -> [Operation] {
-    guard Self.areKept(by: store.catalog) else { return operations }
-    return try operations.map { operation in
+    let found = try separated(operations, and: written, isConfidential: isConfidential)
+    if let withheld = found.withheld.first, case .rejected(let rejection) = withheld.verdict {
+      throw RemoteError(.rejected, rejection.message, code: rejection.code)
+    }
+    return found.operations
+  }
+
+  /// The operations with their secrets. Those whose secrets others could read on the way are left out, with all of their
+  /// together-writes, and count as refused with the code `insecureAddress`.
+  func separated(
+    _ operations: [Operation], and written: [SecretKey: String] = [:], isConfidential: Bool
+  ) throws -> (operations: [Operation], withheld: [Outcome]) {
+    guard Self.areKept(by: store.catalog) else { return (operations, []) }
+    let attached = try operations.map { operation in
       guard operation.kind != .delete else { return operation }
-      var secrets = try Self.secrets(of: operation.record, in: store)
-      for (key, secret) in written where key.record == operation.record { secrets.values[key.field] = secret }
-      guard !secrets.isEmpty else { return operation }
-      guard isConfidential else {
-        throw RemoteError(
-          .rejected,
-          "\(operation.record) has sensitive fields, and this server, or the way to it, is no place for them.",
-          code: "insecureAddress")
-      }
       var operation = operation
-      operation.secrets = secrets
+      operation.secrets = try Self.secrets(of: operation.record, in: store)
+      for (key, secret) in written where key.record == operation.record {
+        operation.secrets.values[key.field] = secret
+      }
       return operation
     }
+    guard !isConfidential else { return (attached, []) }
+    let groups = Set(attached.compactMap { $0.secrets.isEmpty ? nil : $0.group })
+    let isWithheld = { (operation: Operation) in
+      !operation.secrets.isEmpty || operation.group.map(groups.contains) ?? false
+    }
+    let withheld = attached.filter(isWithheld).map { operation in
+      Outcome(
+        operation: operation.id,
+        .rejected(
+          Rejection(
+            code: "insecureAddress",
+            message:
+              "\(operation.record) has sensitive fields, or was written together with one that has, and this "
+              + "server, or the way to it, is no place for them. Use an address with https, and a server that takes them."
+          )))
+    }
+    return (attached.filter { !isWithheld($0) }, withheld)
   }
 
   /// Whether any type has sensitive fields.
@@ -48,6 +71,18 @@ struct SecretWork {
       found.values[field] = try secrets.secret(SecretKey(record, field: field))
     }
     return found
+  }
+
+  /// True in the file, under this key, when a migration has moved values to the secret store that wait to be sent.
+  static let movedKey = "movedSecrets"
+
+  /// Makes a pending update of each record whose values a migration has moved, so that the next push carries them.
+  static func sendMoved(in transaction: WriteTransaction, clock: SyncClock) throws {
+    guard try SyncValues.value(movedKey, in: transaction) != nil else { return }
+    for key in try transaction.secretStore?.keys() ?? [] {
+      try Outbox(clock: clock).touch(key.record, in: transaction)
+    }
+    try SyncValues.remove(movedKey, in: transaction)
   }
 
   /// Removes secrets for which no change is pending. In a write transaction, so that none that is just being written

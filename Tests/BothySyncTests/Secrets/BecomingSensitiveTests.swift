@@ -1,0 +1,122 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Fields that become sensitive with a new schema, and ways to a server that secrets can't take.
+@Suite("Fields that become sensitive")
+struct BecomingSensitiveTests {
+  private static let word = "correct-horse-battery"
+  private static let first = schema(1, sensitive: false)
+  private static let second = schema(2, sensitive: true)
+  private static let steps = [Migration(to: 2, .makeSensitive(type: "User", field: "password"))]
+
+  private static func schema(_ version: Int, sensitive: Bool) -> Schema {
+    Schema(
+      version: version,
+      types: [
+        TypeSchema(
+          "User",
+          fields: [
+            FieldSchema("name", .text), FieldSchema("password", .text, optional: true, sensitive: sensitive),
+          ])
+      ])
+  }
+
+  private func user(_ id: String, _ name: String = "ann") -> Record {
+    Record("User", id: id, ["name": .text(name), "password": .text(Self.word + id)])
+  }
+
+  private func contains(_ word: String, _ device: SimulatedDevice) throws -> Bool {
+    try ["", "-wal"].contains { suffix in
+      guard FileManager.default.fileExists(atPath: device.path + suffix) else { return false }
+      return try Data(contentsOf: URL(fileURLWithPath: device.path + suffix)).range(of: Data(word.utf8))
+        != nil
+    }
+  }
+
+  @Test("A field that becomes sensitive takes its values along, sent or not")
+  func values() async throws {
+    let taken = Mutex<[String: String]>([:])
+    var rules = AuthorityRules()
+    rules.receiveSecrets = { _, record, secrets in
+      taken.withLock { $0[record.id] = secrets.values["password"] }
+    }
+    let world = try SimulatedWorld(rules: rules)
+    let device = try world.addDevice(schema: Self.first)
+    try device.put(user("clean"))
+    await device.store.sync()
+    try device.put(user("pending"))
+    try device.restart(schema: Self.second, migrations: Self.steps)
+    for id in ["clean", "pending"] {
+      #expect(try device.record("User", id)?.fields == ["name": "ann"])
+    }
+    #expect(try !contains(Self.word, device))
+    // A kill right after the update loses nothing.
+    try device.restart()
+    let report = await device.store.sync()
+    #expect(report.pushed == 2 && report.failures.isEmpty)
+    #expect(taken.withLock { $0 } == ["clean": Self.word + "clean", "pending": Self.word + "pending"])
+    for record in try await world.serverRecords().values {
+      #expect(try record.fields.members() == ["name": "ann"])
+    }
+    #expect(try FileSecretStore(folder: device.path + "-secrets").keys().isEmpty)
+    #expect(try !contains(Self.word, device))
+    #expect(await device.store.sync().pushed == 0)
+    #expect(try device.store.diagnose().findings.isEmpty)
+  }
+
+  @Test("A field that becomes sensitive, or ceases to be, without a step is refused")
+  func declared() throws {
+    let world = try SimulatedWorld()
+    let device = try world.addDevice(schema: Self.first)
+    try device.put(user("U1"))
+    let error = #expect(throws: StoreError.self) { try device.restart(schema: Self.second) }
+    #expect(error?.code == .schemaMismatch && error?.message.contains("makeSensitive") == true)
+    try device.restart(schema: Self.first)
+    #expect(try device.record("User", "U1")?["password"] == .text(Self.word + "U1"))
+    try device.restart(schema: Self.second, migrations: Self.steps)
+    #expect(throws: StoreError.self) { try device.restart(schema: Self.schema(3, sensitive: false)) }
+  }
+
+  @Test("A server that knows a field as sensitive refuses its value as an ordinary one")
+  func inClear() async throws {
+    var rules = AuthorityRules()
+    rules.schema = Self.second
+    rules.receiveSecrets = { _, _, _ in }
+    let world = try SimulatedWorld(rules: rules)
+    let older = try world.addDevice(schema: Self.first)
+    try older.put(user("U1"))
+    try older.put(Record("User", id: "U2", ["name": "bob"]))
+    let report = await older.store.sync()
+    #expect(report.failures.map(\.record.id) == ["U1"])
+    #expect(report.failures.first?.rejection.code == "sensitiveInClear")
+    #expect(report.failures.first?.rejection.fields.map(\.field) == ["password"])
+    #expect(try await world.serverRecords().keys.map(\.id) == ["U2"])
+  }
+
+  @Test("A record whose secrets can't be sent stops neither the others nor the pull")
+  func insecure() async throws {
+    let world = try SimulatedWorld()
+    let other = try world.addDevice(schema: Self.second)
+    try other.put(Record("User", id: "theirs", ["name": "bob"]))
+    await other.store.sync()
+    let folder = try TemporaryFolder()
+    let store = try SyncedStore(
+      at: folder.path + "/a.sqlite", schema: Self.second,
+      remote: OpenRemote(remote: FaultyRemote(InProcessRemote(world.authority))), configuration: .quiet)
+    try await store.store.write { [secret = user("secret")] in
+      try $0.insert(secret)
+      try $0.insert(Record("User", id: "plain", ["name": "eve"]))
+    }
+    let report = await store.sync()
+    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.failures.map(\.record.id) == ["secret"])
+    #expect(report.failures.first?.rejection.code == "insecureAddress")
+    #expect(try store.store.record(RecordID(type: "User", id: "theirs")) != nil)
+    #expect(Set(try await world.serverRecords().keys.map(\.id)) == ["plain", "theirs"])
+    #expect(try store.inbox().map(\.record.id) == ["secret"])
+  }
+}
