@@ -41,6 +41,9 @@ public final class PostgresLedger: Ledger {
   /// The process's name in the spaces that it writes to, and the number of its last transaction.
   private let name = UUIDv7.make()
   private let serial = Atomic<Int64>(0)
+  private let ownIdentity = Mutex("")
+
+  public var identity: String { ownIdentity.withLock { $0 } }
 
   /// Connects and brings the tables up to date, other processes waiting meanwhile.
   ///
@@ -53,9 +56,13 @@ public final class PostgresLedger: Ledger {
     let ledger = PostgresLedger(address, configuration)
     let schema = configuration.schema
     do {
-      try await ledger.writers.run { worker in
-        try worker.attempt { try LedgerTables.install(in: schema, on: $0) }
+      let identity = try await ledger.writers.run { worker in
+        try worker.attempt { connection in
+          try LedgerTables.install(in: schema, on: connection)
+          return try connection.run(PostgresStatement("SELECT identity FROM server")).text(0, 0) ?? ""
+        }
       }
+      ledger.ownIdentity.withLock { $0 = identity }
     } catch {
       ledger.close()
       throw error

@@ -26,6 +26,8 @@ public struct SyncError: Error, Sendable {
     public static let serverError = Code("serverError")
     /// There are changes that the server does not have yet.
     public static let pendingChanges = Code("pendingChanges")
+    /// Values of the secret store wait to be sent, and can't be exported.
+    public static let pendingSecrets = Code("pendingSecrets")
     /// The file belongs to another account.
     public static let wrongAccount = Code("wrongAccount")
     /// The account was signed out; open it again.
@@ -36,6 +38,9 @@ public struct SyncError: Error, Sendable {
     public static let updateRequired = Code("updateRequired")
     /// More records than can be sent together; nothing was changed.
     public static let tooManyTogether = Code("tooManyTogether")
+    /// The server is another one than the file was synced with, or lacks what it had acknowledged: see
+    /// `SyncedStore.adoptServer`.
+    public static let otherServer = Code("otherServer")
     /// There is nothing to decide about: the record has no pending change.
     public static let notPending = Code("notPending")
     /// The server answered with something that is not the protocol.
@@ -93,8 +98,27 @@ public struct SyncError: Error, Sendable {
       "\(reason.message) Only a server that knows the field can answer: ask with a network policy.")
   }
 
+  /// Names the ways out.
+  init(otherServer message: String, underlying: RemoteError? = nil) {
+    self.init(
+      .otherServer,
+      message
+        + " Sync with the first server again; or call `adoptServer()`, which drops what came from the first one "
+        + "and sends what is pending; or open another file, which keeps both apart.",
+      underlying: underlying)
+  }
+
   /// The sync error for a remote's.
   init(_ error: RemoteError) {
+    switch SkipReason(error) {
+    case .otherServer(let message):
+      self.init(otherServer: message, underlying: error)
+      return
+    case .signedOut:
+      self.init(.signedOut, error.message, underlying: error)
+      return
+    default: break
+    }
     let code: Code =
       switch error.errorClass {
       case .unreachable: .unreachable

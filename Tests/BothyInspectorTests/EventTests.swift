@@ -121,4 +121,21 @@ struct EventTests {
     #expect(overview["failing"]?["reason"] == "unreachable" && overview["failing"]?["count"] == 1)
     #expect(overview["lastEndedWell"]?.intValue ?? 0 <= overview["failing"]?["since"]?.intValue ?? 0)
   }
+
+  @Test("A refused server is in overview and timeline, with the ways out")
+  func otherServer() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    try await device.put("oslo", ["title": "Oslo", "country": "Norway"])
+    await device.store.sync()
+    let another = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: { 0 }))
+    let other = try SyncedStore(existing: device.path, remote: another)
+    #expect(await other.sync().skipped?.name == "otherServer")
+    try other.store.close()
+    let failing = try #require(try await visitor.json("/api/overview")["failing"])
+    #expect(failing["reason"] == "otherServer")
+    #expect(failing["remedy"]?.stringValue?.contains("--adopt") == true)
+    let newest = try #require(try await visitor.json("/api/timeline")["syncs"]?.arrayValue?.first)
+    #expect(newest["problem"]?["message"]?.stringValue?.contains("Nothing was sent or removed.") == true)
+  }
 }

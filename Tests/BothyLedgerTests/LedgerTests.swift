@@ -31,6 +31,7 @@ struct SQLiteLedgerTests {
     let second = try SQLiteLedger(at: path)
     let found = try await second.read(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
     #expect(found == (1, epoch, 1))
+    #expect(!first.identity.isEmpty && first.identity == second.identity)
     #expect(try await second.spaces() == ["s"])
     try second.close()
   }

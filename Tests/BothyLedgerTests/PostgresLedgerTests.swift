@@ -48,6 +48,7 @@ struct PostgresLedgerTests {
     }
     first.close()
     let found = try await second.write(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
+    #expect(!first.identity.isEmpty && first.identity == second.identity)
     #expect(found == (1, epoch, 1))
     second.close()
   }

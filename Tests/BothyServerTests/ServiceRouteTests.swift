@@ -95,6 +95,8 @@ struct ServiceRouteTests {
 struct BrokenLedger: Ledger {
   struct Failure: Error { let secret = "secret" }
 
+  let identity = "broken"
+
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
   ) async throws -> Result { throw Failure() }

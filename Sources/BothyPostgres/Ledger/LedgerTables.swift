@@ -2,7 +2,7 @@ import BothyStore
 
 /// The tables of a ledger in PostgreSQL, and how an older form becomes this one.
 ///
-/// The key and each index of every table begin with the space, and no table refers to another by a foreign key: the
+/// The key and each index of every table begin with the space, but for the one row of `server`, and no table refers to another by a foreign key: the
 /// tables can be partitioned or distributed by it as they stand. Texts sort by their bytes (`COLLATE "C"`), as they do
 /// in SQLite and in Swift.
 enum LedgerTables {
@@ -63,7 +63,11 @@ enum LedgerTables {
       space text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, scope text COLLATE "C" NOT NULL,
       position bigint NOT NULL, at bigint NOT NULL, PRIMARY KEY (space, device, scope)
     );
+    """,
     """
+    CREATE TABLE server (identity text NOT NULL);
+    INSERT INTO server VALUES (gen_random_uuid()::text);
+    """,
   ]
 
   /// Makes the schema and its tables where they are missing and takes the steps that are not yet taken. Processes that

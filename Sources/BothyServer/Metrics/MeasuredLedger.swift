@@ -7,6 +7,8 @@ struct MeasuredLedger: Ledger {
   let metrics: ServerMetrics
   let tracer: any Tracer
 
+  var identity: String { base.identity }
+
   var upkeep: (any LedgerUpkeep)? { base.upkeep }
 
   func check() async throws { try await base.check() }

@@ -79,9 +79,16 @@ enum OpenAPISchemas {
       "oldestOpen":{"type":["string","null"],"description":"Outcomes before this operation's id may be forgotten."},
       "principal":{"type":["string","null"],
         "description":"Whose work this is; another's token is answered 403 wrongPrincipal."},
+      "history":{"oneOf":[{"$ref":"#/components/schemas/ServerHistory"},{"type":"null"}],
+        "description":"The history that the device has followed; another server or space answers 409 otherServer, operations for a history that does not go on from it 409 otherHistory."},
       "pulls":{"type":"array","items":{"$ref":"#/components/schemas/Pull"}},
       "operations":{"type":"array","items":{"$ref":"#/components/schemas/Operation"}}},
       "additionalProperties":false},
+    "ServerHistory":{"type":"object","required":["server","space","epoch"],"properties":{
+      "server":{"type":"string","description":"The identity of the server's database."},
+      "space":{"type":"string"},"epoch":{"type":"string","description":"Another one after a restore."},
+      "position":{"type":"integer","minimum":-9007199254740992,"maximum":9007199254740992,
+        "description":"The highest position known of it."}}},
     "Outcome":{"type":"object","required":["id","outcome"],"properties":{
       "id":{"type":"string"},"outcome":{"enum":["applied","duplicate","conflict","rejected","waiting"]},
       "version":{"type":"string"},"modified":{"type":"integer"},
@@ -93,11 +100,14 @@ enum OpenAPISchemas {
       "container":{"type":"string"},"children":{"type":"boolean"},"cursor":{"type":"string"},
       "more":{"type":"boolean"},
       "reset":{"type":"boolean","description":"This page starts a complete snapshot of the scope."},
+      "otherHistory":{"type":"boolean","description":"The cursor is of another history than the server's."},
       "changes":{"type":"array","items":{"$ref":"#/components/schemas/Record"}},
       "outOfScope":{"type":"array","items":{"type":"object","required":["type","id"],"properties":{
         "type":{"type":"string"},"id":{"type":"string"}}}}},"additionalProperties":false},
     "SyncResponse":{"type":"object","required":["serverTime","outcomes","pages"],"properties":{
       "serverTime":{"type":"integer"},
+      "history":{"$ref":"#/components/schemas/ServerHistory"},
+      "principal":{"type":"string","description":"The name that the server knows the sender by."},
       "outcomes":{"type":"array","items":{"$ref":"#/components/schemas/Outcome"}},
       "pages":{"type":"array","items":{"$ref":"#/components/schemas/Page"}}},"additionalProperties":false},
     "Container":{"type":"object","required":["container","count","position","validator","containers"],

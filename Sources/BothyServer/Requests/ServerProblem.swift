@@ -131,6 +131,7 @@ extension ServerProblem {
       case .tooManyOperations: .contentTooLarge
       case .updateRequired: .unprocessableContent
       case .wrongPrincipal: .forbidden
+      case .otherServer, .otherHistory: .conflict
       }
     self.init(status, error.code.rawValue, error.message)
   }

@@ -16,7 +16,7 @@ extension ServerParts {
             status: 200, about: "An outcome for each operation, a page for each pull.", schema: "SyncResponse"
           )
         ],
-        problems: [422], handle: sync),
+        problems: [409, 422], handle: sync),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/changes", operation: "changes",
         summary: "One page of changes after a cursor, in position order.",

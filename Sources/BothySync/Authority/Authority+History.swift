@@ -28,3 +28,32 @@ extension Authority {
     }
   }
 }
+
+/// The history that a space has, and the one that a device expects.
+extension Authority {
+  func history(of space: String, _ snapshot: any LedgerSnapshot) -> ServerHistory {
+    ServerHistory(
+      server: ledger.identity, space: space, epoch: snapshot.epoch, position: snapshot.head)
+  }
+
+  func tell(_ response: inout SyncResponse, _ history: ServerHistory, _ principal: Principal) {
+    response.history = history
+    response.principal = principal.name
+  }
+
+  /// Throws `AuthorityError` `.otherServer` for a request that is meant for another server or space, and `.otherHistory`
+  /// for operations of a device that has to compare what it has first. Pulls alone are answered: they bring what to
+  /// compare with.
+  func check(_ request: SyncRequest, _ space: String, _ snapshot: any LedgerSnapshot) throws {
+    guard let known = request.history else { return }
+    let here = history(of: space, snapshot)
+    guard known.server == here.server, known.space == here.space else {
+      throw AuthorityError(.otherServer, known.refusal(here))
+    }
+    guard !request.operations.isEmpty || request.pulls.isEmpty, !known.isContinued(by: here) else { return }
+    throw AuthorityError(
+      .otherHistory,
+      "The device knows changes that the space '\(space)' does not have: the server was restored or emptied. "
+        + "Pull, and compare, before anything is sent.")
+  }
+}

@@ -38,11 +38,16 @@ public struct Authority: Sendable {
     let now = now()
     if request.operations.isEmpty && request.oldestOpen == nil {
       return try await ledger.read(space: space) { ledger in
-        SyncResponse(pages: try pages(request, principal, ledger, leavingOut: []), serverTime: now)
+        try check(request, space, ledger)
+        var response = SyncResponse(serverTime: now)
+        response.pages = try pages(request, principal, ledger, leavingOut: [])
+        tell(&response, history(of: space, ledger), principal)
+        return response
       }
     }
     try await keepBlobs(namedBy: request.operations, in: space)
     return try await ledger.write(space: space) { ledger in
+      try check(request, space, ledger)
       var response = SyncResponse(serverTime: now)
       var told: Set<Int64> = []
       response.outcomes = try apply(request, principal, now, ledger, told: &told)
@@ -51,6 +56,7 @@ public struct Authority: Sendable {
         try ledger.forget(device: request.device, before: oldest, rememberedBefore: now - Self.latest)
       }
       response.pages = try pages(request, principal, ledger, leavingOut: told)
+      tell(&response, history(of: space, ledger), principal)
       return response
     }
   }
@@ -208,19 +214,20 @@ public struct Authority: Sendable {
     let viewer = try viewer(principal, in: ledger)
     var left = max(1, min(request.limit, rules.pageLimit))
     return try request.pulls.map { pull in
-      let page = try page(pull, viewer, ledger, limit: left, leavingOut: told)
+      let page = try page(pull, of: request.history, viewer, ledger, limit: left, leavingOut: told)
       left = max(1, left - page.changes.count - page.outOfScope.count)
       return page
     }
   }
 
   private func page(
-    _ pull: SyncRequest.Pull, _ viewer: Viewer, _ ledger: any LedgerSnapshot, limit: Int,
-    leavingOut told: Set<Int64>
+    _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
+    limit: Int, leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
     let mark = Cursor.mark(pull.scope, viewer.principal, rules)
     var start: Int64 = 0
     var reset = pull.cursor == nil
+    var isOther = known.map { !$0.isContinued(by: history(of: $0.space, ledger)) } ?? false
     var began: Int64? = ledger.head
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
       // A space that was never written to has no epoch yet; its cursors hold in the first.
@@ -233,8 +240,10 @@ public struct Authority: Sendable {
         began = cursor.began
       } else {
         reset = true
+        isOther = isOther || !isSameHistory || cursor.position > ledger.head
       }
     }
+    isOther = isOther && reset
     let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
     let departures =
       reset ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
@@ -246,7 +255,8 @@ public struct Authority: Sendable {
     changes.reserveCapacity(found.count)
     for entry in found {
       guard entry.position <= position else { break }
-      let isLeftOut = reset ? entry.record.isDeleted : told.contains(entry.position)
+      // Tombstones tell a device of another history what was deleted from what was lost.
+      let isLeftOut = reset && !isOther ? entry.record.isDeleted : told.contains(entry.position)
       if !isLeftOut && rules.shows(entry.record, to: viewer) { changes.append(entry.record) }
     }
     var page = SyncResponse.Page(
@@ -258,6 +268,7 @@ public struct Authority: Sendable {
       cursor: Cursor(
         epoch: ledger.epoch, position: position, scopeMark: mark, began: more ? began : nil
       ).token, more: more, reset: reset)
+    page.isOtherHistory = isOther
     try tell(notices.prefix { $0.position <= position }, after: start, viewer, ledger, in: &page)
     return page
   }

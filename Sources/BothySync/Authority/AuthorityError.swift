@@ -12,6 +12,10 @@ public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible
     case updateRequired
     /// The request is the work of another principal than the one who sends it.
     case wrongPrincipal
+    /// The request is meant for another server, or another space.
+    case otherServer
+    /// The device has followed a history that this one does not go on from: it has to compare before it sends.
+    case otherHistory
   }
 
   /// What callers branch on; over HTTP it decides the status of the answer.

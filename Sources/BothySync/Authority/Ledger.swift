@@ -6,6 +6,9 @@ public import BothyStore
 /// commit order for every reader and on any number of processes. A test suite, `LedgerConformance`, states what
 /// every ledger must do.
 public protocol Ledger: Sendable {
+  /// Tells this database from every other: made once, with the database, and kept by its copies.
+  var identity: String { get }
+
   /// Runs `body` in one transaction that holds the space's lock; everything it wrote is durable when this
   /// returns, or nothing is if it throws. A ledger may run `body` again after undoing what it did before: when others
   /// were in the way, or a connection was lost.

@@ -8,6 +8,7 @@ import GRDB
 /// SQLite has one writer, which is the lock on every space. Writes that come while another is committed share the next
 /// commit.
 public final class SQLiteLedger: Ledger {
+  public let identity: String
   let database: any DatabaseWriter
   private let lanes: WriteLanes
 
@@ -28,7 +29,7 @@ public final class SQLiteLedger: Ledger {
       let pool = try DatabasePool(path: path, configuration: configuration)
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       database = pool
-      try pool.write(Self.install)
+      identity = try pool.write(Self.install)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -41,7 +42,7 @@ public final class SQLiteLedger: Ledger {
     configuration.prepareDatabase { QueryFunctions.install(in: $0) }
     let queue = try DatabaseQueue(configuration: configuration)
     database = queue
-    try queue.write(Self.install)
+    identity = try queue.write(Self.install)
   }
 
   public func write<Result: Sendable>(
@@ -115,9 +116,10 @@ public final class SQLiteLedger: Ledger {
   public func close() throws { try database.close() }
 
   /// Ledger of the format: 1 — first version.
-  private static func install(_ database: Database) throws {
+  private static func install(_ database: Database) throws -> String {
     try database.execute(
       sql: """
+        CREATE TABLE IF NOT EXISTS server (identity TEXT NOT NULL) STRICT;
         CREATE TABLE IF NOT EXISTS space (
           name TEXT PRIMARY KEY NOT NULL, epoch TEXT NOT NULL, head INTEGER NOT NULL, floor INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
@@ -157,5 +159,9 @@ public final class SQLiteLedger: Ledger {
         CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
         """ + upkeepTables)
+    if let identity = try String.fetchOne(database, sql: "SELECT identity FROM server") { return identity }
+    let identity = UUIDv7.make()
+    try database.execute(sql: "INSERT INTO server VALUES (?)", arguments: [identity])
+    return identity
   }
 }

@@ -17,10 +17,12 @@ final class SyncGovernor: Sendable {
   }
 
   private let state: Mutex<State>
+  private let file: OpenedFile
   let networkStatuses = Broadcast<NetworkStatus>()
   let fetchPolicies = Broadcast<FetchPolicy>()
 
-  init(_ configuration: SyncConfiguration) {
+  init(_ configuration: SyncConfiguration, file: OpenedFile) {
+    self.file = file
     var start = State(policy: configuration.syncPolicy, fetchPolicy: configuration.fetchPolicy)
     if let provider = configuration.fetchPolicyProvider { start.fetchPolicy = provider(.unknown) }
     if configuration.startup == .syncThenNetwork, start.fetchPolicy.asksServer {
@@ -32,7 +34,8 @@ final class SyncGovernor: Sendable {
 
   /// Why no sync may run now; nil when one may.
   var obstacle: SkipReason? {
-    state.withLock { state in
+    if file.isGone { return .signedOut }
+    return state.withLock { state in
       if state.isShut { return .signedOut }
       if let message = state.updateRequired { return .updateRequired(message) }
       if state.isPaused { return .paused }
@@ -43,7 +46,8 @@ final class SyncGovernor: Sendable {
   /// Types whose changes wait.
   var heldTypes: Set<String> { state.withLock { $0.policy.held(on: $0.network) } }
 
-  var isShut: Bool { state.withLock { $0.isShut } }
+  /// True once the user is signed out, here or by another process that removed the file.
+  var isShut: Bool { state.withLock { $0.isShut } || file.isGone }
 
   /// Ends syncing; false when it was ended already.
   func shut() -> Bool {

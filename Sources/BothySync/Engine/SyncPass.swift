@@ -33,6 +33,8 @@ struct SyncPass: Sendable {
     /// Whether it ends before its next request when syncing is paused meanwhile, or the network becomes one that
     /// the sync policy excludes.
     var isGoverned = false
+    /// Whether nothing is sent before the server's history was compared with what is here.
+    var isComparing = false
   }
 
   /// A pass that may not go on, and why.
@@ -85,6 +87,7 @@ struct SyncPass: Sendable {
   }
 
   private func exchanges(_ request: Request) async -> SyncReport {
+    var request = request
     var report = SyncReport()
     var pulls = request.scope == .push ? [] : request.pulls ?? followed.current
     var open = pulls
@@ -105,6 +108,7 @@ struct SyncPass: Sendable {
       do {
         try checkMayGoOn(request)
         let step = try await exchange(request, &pulls, due: due, &open, &report)
+        if open.isEmpty { request.isComparing = false }
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
         // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
@@ -115,6 +119,13 @@ struct SyncPass: Sendable {
           return report
         }
         if report.requests > requests { fruitless = 0 }
+      } catch let error as RemoteError where error.code == BoundRemote.otherHistory && !request.isComparing {
+        request.isComparing = true
+        pulls = request.pulls ?? followed.current
+        open = pulls
+      } catch let loss as HistoryLoss {
+        report.skipped = .otherServer(ServerHistory.loss(loss.count))
+        return report
       } catch let error as RemoteError {
         if error.isUnknownCursor && !startedOver && request.scope != .push {
           startedOver = true
@@ -179,7 +190,12 @@ struct SyncPass: Sendable {
       .decide(plan.batch, response)
     try Task.checkCancellation()
     // What one exchange did is added at its end: handing the whole report down would copy it each time.
-    let applied = try await apply(plan, response, decisions)
+    let applied: Applied
+    do { applied = try await apply(plan, response, decisions) } catch let loss as HistoryLoss {
+      // What came is kept beside the records, for somebody to decide about.
+      _ = try await apply(plan, response, decisions, isShowing: false)
+      throw loss
+    }
     let step = applied.report
     report.add(step)
     open.removeAll { applied.upToDate.contains($0) }
@@ -241,8 +257,10 @@ struct SyncPass: Sendable {
       let states = try scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
+      let isComparing = try request.isComparing || ServerBinding.isAdopting(in: transaction)
+      let isReading = isBeginning || isComparing || states.contains(where: \.isOtherHistory)
       var batch = PushBatch()
-      if request.scope != .pull && !isBeginning {
+      if request.scope != .pull && !isReading {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
           holdsGroups: isFilling,
@@ -259,7 +277,7 @@ struct SyncPass: Sendable {
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction),
           principal: owner?.principal),
-        batch: batch, holdsBack: isBeginning && request.scope != .pull || batch.holdsGroups,
+        batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),
         failures: failures)
     }
@@ -301,7 +319,7 @@ struct SyncPass: Sendable {
   /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
   /// together may lie in two of them.
   private func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, isShowing: Bool = true
   ) async throws -> Applied {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
@@ -313,7 +331,7 @@ struct SyncPass: Sendable {
       settlement.orphans = configuration.orphans
       try settlement.settle(plan.batch, response.outcomes)
       var pages = response.pages
-      var isShown = !pages.contains(where: \.more)
+      var isShown = isShowing && !pages.contains(where: \.more)
       for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
       if isShown && !pages.isEmpty { try settlement.settleUndecided() }
       var applied = Applied(report: settlement.report)
@@ -322,6 +340,7 @@ struct SyncPass: Sendable {
       try SecretWork.sweep(in: transaction)
       var pull = try PullApplication(transaction, now: now)
       pull.orphans = configuration.orphans
+      pull.history = response.history
       for index in pages.indices {
         if !isShown && !pages[index].more {
           applied.putOff.append(pages[index].scope)
@@ -331,7 +350,9 @@ struct SyncPass: Sendable {
           applied.upToDate.append(pages[index].scope)
         }
       }
+      try pull.comparison.end(response.history)
       applied.report.pulled += pull.pulled
+      applied.report.lost += pull.comparison.lost
       applied.report.overwritten += pull.overwritten
       applied.report.repaired += pull.repaired
       applied.report.leaving += pull.leaving

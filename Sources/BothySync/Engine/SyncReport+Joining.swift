@@ -10,6 +10,7 @@ extension SyncReport {
     pulled += exchange.pulled
     repaired += exchange.repaired
     rebased += exchange.rebased
+    lost += exchange.lost
   }
 
   /// Adds what a further round of the same sync did.
@@ -27,6 +28,7 @@ extension SyncReport {
     uploadedBlobs += further.uploadedBlobs
     repaired += further.repaired
     rebased += further.rebased
+    lost += further.lost
     skipped = further.skipped
     retryAfter = further.retryAfter
   }

@@ -32,6 +32,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// Scopes that were brought anew as a whole, because the server's history is another than the one known here, or
   /// goes back less far.
   public var rebased: [PullScope] = []
+  /// Records that the server had acknowledged and does not have any more, now that its history was adopted. What was
+  /// pending of them is sent as new; the others went from here.
+  public var lost: [RecordID] = []
   /// Why the sync did not run, or not to its end; nil when it did.
   public var skipped: SkipReason?
   /// How long the server asked to wait, in seconds.
@@ -166,6 +169,9 @@ public enum SkipReason: Sendable, Hashable, Codable {
   case lowPower
   /// The server takes newer versions of the app only: nothing is sent until the app's schema version rises.
   case updateRequired(String)
+  /// The server is another one than the file was synced with, or lacks what it had acknowledged. Nothing was removed:
+  /// sync with the first server again, adopt this one (`SyncedStore.adoptServer`), or open another file for it.
+  case otherServer(String)
   /// The account was signed out.
   case signedOut
   /// Its task was cancelled; what it had done stays done.
@@ -174,6 +180,14 @@ public enum SkipReason: Sendable, Hashable, Codable {
   init(_ error: RemoteError) {
     if error.code == "updateRequired" {
       self = .updateRequired(error.message)
+      return
+    }
+    if error.code == BoundRemote.otherServer || error.code == BoundRemote.otherHistory {
+      self = .otherServer(error.message)
+      return
+    }
+    if error.code == BoundRemote.signedOutCode {
+      self = .signedOut
       return
     }
     switch error.errorClass {
@@ -200,6 +214,7 @@ public enum SkipReason: Sendable, Hashable, Codable {
     case .constrainedNetwork: "constrainedNetwork"
     case .lowPower: "lowPower"
     case .updateRequired: "updateRequired"
+    case .otherServer: "otherServer"
     case .signedOut: "signedOut"
     case .cancelled: "cancelled"
     }
@@ -210,7 +225,7 @@ public enum SkipReason: Sendable, Hashable, Codable {
     switch self {
     case .unreachable, .throttled, .serverError: true
     case .authenticationRequired, .refused, .alreadyRunning, .paused, .cancelled, .expensiveNetwork,
-      .constrainedNetwork, .lowPower, .updateRequired, .signedOut:
+      .constrainedNetwork, .lowPower, .updateRequired, .otherServer, .signedOut:
       false
     }
   }

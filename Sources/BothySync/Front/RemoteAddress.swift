@@ -35,6 +35,23 @@ package struct RemoteAddress: Sendable, Hashable {
     }
   }
 
+  /// The space that the file at `path` was synced with, nil before the first sync. Opens the file for reading only. Throws
+  /// `StoreError`.
+  package static func syncedSpace(at path: String) throws -> String? {
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      return try queue.read { database in
+        guard try database.tableExists("bothy_sync") else { return nil }
+        let transaction = ReadTransaction(database, Catalog(Schema(types: [])))
+        return try ServerBinding.load(in: transaction).history?.space
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
   private static func stored(in transaction: ReadTransaction) throws -> RemoteAddress? {
     guard let url = try SyncValues.value("remote.url", in: transaction),
       let space = try SyncValues.value("remote.space", in: transaction)

@@ -84,6 +84,8 @@ extension SyncedStore {
     guard !suspects.isEmpty else { return }
     let answer: NetworkAnswer
     do {
+      // What another server does not have was not deleted.
+      try await remote.verify()
       answer = try await ask(
         RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0.id) })))
     } catch { throw SyncError(error) }

@@ -17,7 +17,7 @@ public final class SyncedStore: Sendable {
   public let store: Store
   /// The device's clock, and what is known of the server's.
   public let clock: SyncClock
-  let remote: any RemoteStorage
+  let remote: BoundRemote
   let engine: SyncEngine
   let belief = Belief()
   let blobFolder: BlobFolder
@@ -43,11 +43,13 @@ public final class SyncedStore: Sendable {
   ) throws {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
-    let remote = HintedRemote(remote: remote, belief: belief, now: { clock.now() })
+    let file = OpenedFile(path)
+    let remote = BoundRemote(
+      HintedRemote(remote: remote, belief: belief, now: { clock.now() }), store, file)
     self.remote = remote
     settings = Mutex(configuration)
     followed = FollowedScopes(configuration.pullScopes)
-    let governor = SyncGovernor(configuration)
+    let governor = SyncGovernor(configuration, file: file)
     self.governor = governor
     let opened: (device: String, owner: AccountID?)
     do {
@@ -87,7 +89,14 @@ public final class SyncedStore: Sendable {
       try Store(
         at: path, schema: schema, migrations: migrations, options: options, recorder: Outbox(clock: clock))
     }
-    do { return (try open(), nil) } catch let error as StoreError {
+    do {
+      let store = try open()
+      guard let path, try store.read({ try ServerBinding.isSignedOut(in: $0) }) else { return (store, nil) }
+      // A sign-out that was cut short is finished: what it gave up is not to come back.
+      try store.close()
+      try DatabaseFiles.remove(path)
+      return (try open(), nil)
+    } catch let error as StoreError {
       guard error.code == .schemaMismatch, configuration.schemaMismatch == .resetCache, let path else {
         throw error
       }
@@ -247,6 +256,7 @@ extension SyncError {
     case .lowPower:
       self.init(.cancelled, "The device saves power, as the sync policy respects; force this sync.")
     case .updateRequired(let message): self.init(.updateRequired, message)
+    case .otherServer(let message): self.init(otherServer: message)
     case .signedOut: self.init(.signedOut, "The account was signed out.")
     case .cancelled: self.init(.cancelled, "The sync was cancelled; what it had done is kept.")
     }

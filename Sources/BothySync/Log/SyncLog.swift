@@ -107,6 +107,7 @@ extension SkipReason {
       case "constrainedNetwork": .constrainedNetwork
       case "lowPower": .lowPower
       case "updateRequired": .updateRequired(message)
+      case "otherServer": .otherServer(message)
       case "signedOut": .signedOut
       case "cancelled": .cancelled
       default: .refused(code: code ?? word, message)
@@ -123,7 +124,8 @@ extension SkipReason {
   private var detail: String? {
     switch self {
     case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
-      .serverError(let text), .refused(_, let text), .updateRequired(let text):
+      .serverError(let text), .refused(_, let text), .updateRequired(let text),
+      .otherServer(let text):
       text
     case .alreadyRunning, .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut, .cancelled:
       nil

@@ -46,7 +46,8 @@ extension SkipReason {
     case .constrainedNetwork: "The network is to be spared, as the app's sync policy wishes."
     case .lowPower: "The device saves power, as the app's sync policy respects."
     case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
-      .serverError(let text), .refused(_, let text), .updateRequired(let text):
+      .serverError(let text), .refused(_, let text), .updateRequired(let text),
+      .otherServer(let text):
       text.isEmpty ? "The sync ended with \(name)." : text
     case .alreadyRunning, .signedOut, .cancelled: SyncError(self).message
     }
@@ -66,6 +67,9 @@ extension SkipReason {
     case .expensiveNetwork, .constrainedNetwork: "Take the device to another network, or force a sync."
     case .lowPower: "Charge the device, or force a sync."
     case .updateRequired: "Install a newer version of the app."
+    case .otherServer:
+      "Correct the address or the space; or adopt this server with `bothy sync --adopt` (what came from the first one "
+        + "goes, what is pending is sent); or keep both apart, in a file for each."
     case .signedOut: "Sign in again in the app."
     case .alreadyRunning, .cancelled: "Sync again."
     }

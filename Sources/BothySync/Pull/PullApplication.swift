@@ -28,6 +28,9 @@ struct PullApplication {
   private var setsAside: Bool
   /// The records with pending work that the snapshot tells of.
   private var mentioned: Set<RecordID> = []
+  /// The history that the pages are of; nil from a server that has no identity.
+  var history: ServerHistory?
+  var comparison: HistoryComparison
 
   init(_ transaction: WriteTransaction, now: Int64) throws {
     self.transaction = transaction
@@ -35,6 +38,7 @@ struct PullApplication {
     pending = try Outbox.pending(in: transaction)
     known = try KnownSharing(transaction)
     setsAside = try !UnreadableTable.isEmpty(in: transaction)
+    comparison = HistoryComparison(transaction)
   }
 
   /// Takes the next page of a scope. True when the scope is now up to date; false, with nothing done, when the scope
@@ -51,6 +55,7 @@ struct PullApplication {
       try stage.clear()
       if state.cursor != nil && !rebased.contains(page.scope) { rebased.append(page.scope) }
       state.isResetting = true
+      state.isOtherHistory = try comparison.isOther(page, history)
       state.staged = nil
     }
     if page.more {
@@ -61,13 +66,19 @@ struct PullApplication {
     }
     isRebasing = state.isResetting
     isReplacing = isRebasing && state.isComplete
+    let isOtherHistory = isRebasing && state.isOtherHistory
+    // Its first page may have come with an answer that was not shown.
+    if isOtherHistory && !rebased.contains(page.scope) { rebased.append(page.scope) }
+    comparison.begin(isOtherHistory: isOtherHistory)
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin() }
     mentioned = []
     if state.staged != nil { try stage.forEach { try apply($0) } }
     try apply(page)
     if isRebasing {
-      pulled += try snapshot.finish()
+      let gone = try snapshot.finish()
+      pulled += gone.count
+      try comparison.finish(page.scope, gone: gone)
       try noteAbsences(page)
     }
     if page.scope == .space { try StaleRows.clear(in: transaction) }
@@ -75,6 +86,7 @@ struct PullApplication {
     state.cursor = page.cursor
     state.staged = nil
     state.isResetting = false
+    state.isOtherHistory = false
     state.isComplete = true
     state.pulledAt = now
     try state.save(in: transaction)
@@ -95,7 +107,11 @@ struct PullApplication {
       return try UnknownTypes.keep(change, in: transaction)
     }
     guard table.schema.isSynced else { return }
-    if let entry = try pending(change.id) { return try shadow(change, entry, table) }
+    if let entry = try pending(change.id) {
+      comparison.note(change, entry)
+      return try shadow(change, entry, table)
+    }
+    try comparison.note(change, table)
     if change.isDeleted {
       if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
       guard try isGone(change.id) else { return }

@@ -9,6 +9,9 @@ struct PullState: Sendable, Hashable {
   var staged: String?
   /// Whether the staged pages began a complete snapshot.
   var isResetting: Bool
+  /// Whether that snapshot is of another history than the records here: it is shown only where nothing is lost, or by
+  /// a decision.
+  var isOtherHistory = false
   /// Whether a pull has ever been completed.
   var isComplete: Bool
   /// When the last pull was completed, in milliseconds since 1970.
@@ -29,11 +32,13 @@ struct PullState: Sendable, Hashable {
     select.bind(scope.includesChildren ? 1 : 0, at: 2)
     defer { select.reset() }
     guard try select.step() else { return PullState(scope: scope, isResetting: false, isComplete: false) }
-    return PullState(
+    var state = PullState(
       scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1),
       isResetting: select.int(at: 2) != 0,
       isComplete: select.int(at: 3) != 0, pulledAt: select.isNull(at: 4) ? nil : select.int(at: 4),
       generation: select.int(at: 5))
+    state.isOtherHistory = select.int(at: 2) == 2
+    return state
   }
 
   static func all(in transaction: ReadTransaction) throws -> [PullState] {
@@ -63,7 +68,7 @@ struct PullState: Sendable, Hashable {
     insert.bind(scope.includesChildren ? 1 : 0, at: 2)
     insert.bind(cursor, at: 3)
     insert.bind(staged, at: 4)
-    insert.bind(isResetting ? 1 : 0, at: 5)
+    insert.bind(isResetting ? isOtherHistory ? 2 : 1 : 0, at: 5)
     insert.bind(isComplete ? 1 : 0, at: 6)
     insert.bind(pulledAt, at: 7)
     insert.bind(generation, at: 8)
@@ -76,6 +81,7 @@ struct PullState: Sendable, Hashable {
     state.cursor = nil
     state.staged = nil
     state.isResetting = false
+    state.isOtherHistory = false
     state.generation += 1
     try state.save(in: transaction)
     try Stage(scope: scope, transaction: transaction).clear()

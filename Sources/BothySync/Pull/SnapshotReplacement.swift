@@ -35,9 +35,24 @@ struct SnapshotReplacement {
     return here > there
   }
 
-  /// Returns the number of rows removed.
-  func finish() throws -> Int {
-    var removed = 0
+  /// Whether the row that a snapshot replaces was told as it is here, and later than what the snapshot has.
+  static func loses(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
+    -> Bool
+  {
+    guard let row = try transaction.row(table, id: change.id.id), let marked = row.version,
+      marked.hasPrefix(mark), !change.version.isNewer(than: String(marked.dropFirst(mark.count)))
+    else { return false }
+    if change.isDeleted { return true }
+    // As it would be here: values that did not fit the schema differ from what the server has.
+    var isRepaired = false
+    let new = try table.row(
+      change.fields, container: change.container, version: change.version, repaired: &isRepaired)
+    return table.document(row) != table.document(new)
+  }
+
+  /// Returns the rows that it removed.
+  func finish() throws -> [RecordID] {
+    var removed: [RecordID] = []
     for table in transaction.catalog.tables where table.schema.isSynced {
       let marked = "_version LIKE ?1 || '%' AND \(filter(table))"
       let stays = ["bothy_outbox", "bothy_unreadable"]
@@ -52,7 +67,7 @@ struct SnapshotReplacement {
       while try select.step() { if let id = select.text(at: 0) { gone.append(id) } }
       select.reset()
       for id in gone { try transaction.evict(table, id: id) }
-      removed += gone.count
+      removed += gone.map { RecordID(type: table.schema.name, id: $0) }
     }
     return removed
   }

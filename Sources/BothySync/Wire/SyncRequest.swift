@@ -19,6 +19,8 @@ public struct SyncRequest: Sendable, Hashable {
   public var oldestOpen: String?
   /// Whose work this is, where the device knows; a server that knows the sender as somebody else refuses all of it.
   public var principal: String?
+  /// The history that the device has followed: another server, or one that can't go on from it, refuses the operations.
+  public var history: ServerHistory?
 
   /// One place to pull changes from.
   public struct Pull: Sendable, Hashable {
@@ -37,7 +39,7 @@ public struct SyncRequest: Sendable, Hashable {
   /// Carries nothing unless told otherwise, and asks for a thousand changes at most.
   public init(
     device: String, schemaVersion: Int = 1, operations: [Operation] = [], pulls: [Pull] = [],
-    limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil
+    limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil, history: ServerHistory? = nil
   ) {
     self.device = device
     self.schemaVersion = schemaVersion
@@ -46,6 +48,7 @@ public struct SyncRequest: Sendable, Hashable {
     self.limit = limit
     self.oldestOpen = oldestOpen
     self.principal = principal
+    self.history = history
   }
 }
 
@@ -102,6 +105,10 @@ extension SyncRequest {
       writer.key("principal")
       writer.value(principal)
     }
+    if let history {
+      writer.key("history")
+      history.write(to: &writer)
+    }
     writer.key("pulls")
     writer.beginArray()
     for pull in pulls {
@@ -133,6 +140,7 @@ extension SyncRequest {
         case "limit": request.limit = Int(clamping: try reader.int())
         case "oldestOpen": request.oldestOpen = try reader.nextIsNull() ? nil : reader.string()
         case "principal": request.principal = try reader.nextIsNull() ? nil : reader.string()
+        case "history": request.history = try reader.nextIsNull() ? nil : ServerHistory(from: &reader)
         case "pulls": try reader.array { request.pulls.append(try Pull(from: &$0)) }
         case "operations": try reader.array { request.operations.append(try Operation(from: &$0)) }
         default: throw JSONError(reason: "a sync request has no member '\(name)'", offset: reader.offset)

@@ -8,6 +8,10 @@ public struct SyncResponse: Sendable, Hashable {
   public var pages: [Page]
   /// The server's clock, in milliseconds since 1970.
   public var serverTime: Int64
+  /// The history that the answer is of; nil from a server that has no identity.
+  public var history: ServerHistory?
+  /// The name that the server knows the sender by; nil where it knows nobody.
+  public var principal: String?
 
   /// Changes of one scope, in position order.
   public struct Page: Sendable, Hashable {
@@ -26,6 +30,9 @@ public struct SyncResponse: Sendable, Hashable {
     public var reset: Bool
     /// Records of the page that can't be read. No server tells of them: whoever reads the page notes them.
     public var unreadable: [UnreadableRecord] = []
+    /// The cursor that was sent is of another history, or ahead of this one: the server was replaced, restored or
+    /// emptied. Comes with `reset`.
+    public var isOtherHistory = false
 
     /// - Parameter cursor: a token that the server alone can read.
     public init(
@@ -56,6 +63,14 @@ extension SyncResponse {
     writer.beginObject()
     writer.key("serverTime")
     writer.value(serverTime)
+    if let history {
+      writer.key("history")
+      history.write(to: &writer)
+    }
+    if let principal {
+      writer.key("principal")
+      writer.value(principal)
+    }
     writer.key("outcomes")
     writer.beginArray()
     for outcome in outcomes { outcome.write(to: &writer) }
@@ -75,6 +90,8 @@ extension SyncResponse {
       try reader.object { name, reader in
         switch name {
         case "serverTime": response.serverTime = try reader.int()
+        case "history": response.history = try ServerHistory(from: &reader)
+        case "principal": response.principal = try reader.nextIsNull() ? nil : reader.string()
         case "outcomes": try reader.array { response.outcomes.append(try Outcome(from: &$0)) }
         case "pages": try reader.array { response.pages.append(try Page(from: &$0)) }
         default: try reader.skip()
@@ -86,7 +103,7 @@ extension SyncResponse {
 }
 
 extension SyncResponse.Page {
-  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"changes","outOfScope"?,"unreadable"?}`.
+  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"otherHistory"?,"changes","outOfScope"?,"unreadable"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     scope.writeMembers(to: &writer)
@@ -98,6 +115,10 @@ extension SyncResponse.Page {
     }
     if reset {
       writer.key("reset")
+      writer.value(true)
+    }
+    if isOtherHistory {
+      writer.key("otherHistory")
       writer.value(true)
     }
     writer.key("changes")
@@ -137,6 +158,7 @@ extension SyncResponse.Page {
       case "cursor": page.cursor = try reader.string()
       case "more": page.more = try reader.bool()
       case "reset": page.reset = try reader.bool()
+      case "otherHistory": page.isOtherHistory = try reader.bool()
       case "changes": try reader.array { try page.readChange(&$0) }
       case "unreadable": try reader.array { page.unreadable.append(try UnreadableRecord(from: &$0)) }
       case "outOfScope": try reader.array { page.outOfScope.append(try Self.recordID(&$0)) }

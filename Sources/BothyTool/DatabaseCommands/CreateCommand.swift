@@ -41,7 +41,8 @@ struct CreateCommand: AsyncParsableCommand {
       let store = try SyncedStore(
         at: database.path, schema: schema, remote: NoRemote(), clock: SyncClock(now: { clock.now() }))
       let stored = isNew ? nil : try RemoteAddress.stored(at: database.path)
-      let address = try database.remote.address(over: stored)
+      let address = try database.remote.address(
+        over: stored, synced: isNew ? nil : RemoteAddress.syncedSpace(at: database.path))
       if let address, address != stored { try store.remember(address) }
       let device = store.device
       try store.store.close()

@@ -10,7 +10,10 @@ struct RemoteOptions: ParsableArguments {
       valueName: "url"))
   var server: String?
 
-  @Option(help: ArgumentHelp("The space on the server.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "The space on the server; needed with --server, unless the database knows its space.", valueName: "name"
+    ))
   var space: String?
 
   @Option(
@@ -29,11 +32,16 @@ struct RemoteOptions: ParsableArguments {
   }
 
   /// The address that these options and the stored one make together; nil when no server is known.
-  func address(over stored: RemoteAddress? = nil) throws -> RemoteAddress? {
+  ///
+  /// - Parameter synced: the space that the database was synced with.
+  func address(over stored: RemoteAddress? = nil, synced: String? = nil) throws -> RemoteAddress? {
     guard let url = server ?? stored?.url else { return nil }
+    guard let space = space ?? stored?.space ?? synced else {
+      throw ValidationError("Which space of \(url)? Say it with --space NAME.")
+    }
     let environment = ProcessInfo.processInfo.environment["BOTHY_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
     return RemoteAddress(
-      url: try Self.checked(url), space: space ?? stored?.space ?? "default",
+      url: try Self.checked(url), space: space,
       token: token ?? environment ?? stored?.token,
       allowsHTTP: allowHTTP || (server == nil && stored?.allowsHTTP ?? false))
   }

@@ -16,7 +16,8 @@ struct Session {
   ) async throws -> Result {
     let clock = try ToolClock()
     let stored = try RemoteAddress.stored(at: options.path)
-    let address = try options.remote.address(over: stored)
+    let address = try options.remote.address(
+      over: stored, synced: stored == nil ? RemoteAddress.syncedSpace(at: options.path) : nil)
     var configuration = SyncConfiguration()
     configure(&configuration)
     let connection = RemoteConnection(to: address, schema: try Store.storedSchema(at: options.path))

@@ -13,6 +13,11 @@ struct SyncCommand: AsyncParsableCommand {
       in `bothy inbox`; they are no failure of the sync. --watch goes on syncing
       after each change here or there until Ctrl-C, a report a line.
 
+      A database belongs to the server and space that it was synced with. Another
+      one, or one that lost what it had acknowledged, is refused, and nothing is
+      removed; --adopt takes what that one has, sends what is pending, and remembers
+      its address.
+
       Example:  bothy sync notes.bothy
                 bothy sync notes.bothy --scope push --merge fieldMerge --json
       """)
@@ -24,15 +29,22 @@ struct SyncCommand: AsyncParsableCommand {
   @Option(help: "How conflicts are decided; by default the server's state stays.") var merge: MergeChoice?
   @Option(help: "Behave as an older system did.") var preset: PresetChoice?
   @Flag(help: "Go on syncing until interrupted.") var watch = false
+  @Flag(help: "Adopt the server though it is another one, or lacks what it had acknowledged.")
+  var adopt = false
   @Flag(help: "Sync even if the app paused it or the server asked for a newer app.") var force = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database, configure) { session in
       try session.requireServer()
-      if watch { return try await follow(session) }
-      let report = await showingProgress(of: session.store) {
-        await session.store.sync(scope, container: container, forced: force)
+      if adopt, let address = session.address { try session.store.remember(address) }
+      if watch {
+        if adopt { try await session.store.adoptServer() }
+        return try await follow(session)
+      }
+      let report = try await showingProgress(of: session.store) {
+        if adopt { return try await session.store.adoptServer() }
+        return await session.store.sync(scope, container: container, forced: force)
       }
       try print(report)
       if let reason = report.skipped { throw ToolError(try failure(reason, session)) }
@@ -89,8 +101,8 @@ struct SyncCommand: AsyncParsableCommand {
   }
 
   private func showingProgress<Result: Sendable>(
-    of store: SyncedStore, _ body: () async -> Result
-  ) async -> Result {
+    of store: SyncedStore, _ body: () async throws -> Result
+  ) async rethrows -> Result {
     let line = ProgressLine()
     let statuses = store.statuses
     let watcher = Task {
@@ -103,6 +115,6 @@ struct SyncCommand: AsyncParsableCommand {
       watcher.cancel()
       line.clear()
     }
-    return await body()
+    return try await body()
   }
 }

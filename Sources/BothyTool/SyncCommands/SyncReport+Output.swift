@@ -9,6 +9,11 @@ extension SyncReport {
     if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
     lines += failures.map { "Refused: \($0.operation.rawValue) of \($0.record): \($0.message)" }
     lines += overwritten.map { "Overwritten by the server: \($0.record)" }
+    if !lost.isEmpty {
+      let names = lost.prefix(5).map { "\($0)" }.joined(separator: ", ")
+      lines.append(
+        "Not on the server any more: \(names)\(lost.count > 5 ? " and \(lost.count - 5) more" : "")")
+    }
     lines += blocked.map { "Held back: \($0.record) waits for \($0.by)" }
     lines += unreadable.map { "Set aside: \($0.record) can't be read here. \($0.reason)" }
     if let skipped { lines.append("Not finished: \(skipped.name).") }
@@ -38,6 +43,7 @@ extension SkipReason {
     case .alreadyRunning: "A sync is running already."
     case .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: SyncError(self).message
     case .updateRequired(let message): message
+    case .otherServer(let message): "\(message) \(remedy)"
     case .cancelled: "It was cancelled."
     }
   }

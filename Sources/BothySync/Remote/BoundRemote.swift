@@ -1,0 +1,122 @@
+import BothyStore
+import Foundation
+import Synchronization
+
+/// The server of one file: sends which history the file has followed with each exchange, and takes no answer of another
+/// server or space. A file that is signed out, or gone, sends nothing.
+struct BoundRemote: RemoteStorage {
+  let remote: any RemoteStorage
+  private let store: Store
+  let file: OpenedFile
+  private let known: KnownBinding
+
+  /// What was last read, for a file that can't be read at the moment.
+  private final class KnownBinding: Sendable {
+    let last = Mutex(ServerBinding())
+  }
+
+  init(_ remote: any RemoteStorage, _ store: Store, _ file: OpenedFile) {
+    self.remote = remote
+    self.store = store
+    self.file = file
+    known = KnownBinding()
+  }
+
+  private func binding() async -> ServerBinding {
+    guard let binding = try? await store.read({ try ServerBinding.load(in: $0) }) else {
+      return known.last.withLock { $0 }  // unreadable: the caller says why, or does without the file
+    }
+    known.last.withLock { $0 = binding }
+    return binding
+  }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    let binding = await binding()
+    guard !binding.isSignedOut, !file.isGone else { throw Self.signedOut }
+    var sent = request
+    sent.history = binding.history
+    sent.principal = request.principal ?? binding.owner?.principal
+    let response = try await remote.exchange(sent)
+    guard let found = response.history else { return response }
+    if let history = binding.history {
+      guard history.server == found.server, history.space == found.space else {
+        throw RemoteError(.rejected, history.refusal(found), code: Self.otherServer)
+      }
+      if request.pulls.isEmpty && !history.isContinued(by: found) {
+        throw RemoteError(.rejected, "The server's history is another one.", code: Self.otherHistory)
+      }
+    }
+    let isNew = binding.history?.epoch.isEmpty ?? true
+    guard isNew && binding.history != found || binding.owner == nil && response.principal != nil else {
+      return response
+    }
+    // Not noted, the next answer is.
+    try? await store.write(origin: .remote) { try ServerBinding.bind(found, response.principal, in: $0) }
+    return response
+  }
+
+  /// Makes sure that the server is the file's own, before what it does not have is taken for deleted. One round trip
+  /// where the file is bound. Throws `RemoteError`.
+  func verify() async throws(RemoteError) {
+    guard await binding().history != nil, let device = try? await store.read(Self.device) else { return }
+    _ = try await exchange(SyncRequest(device: device, schemaVersion: store.schema.version))
+  }
+
+  private static func device(_ transaction: ReadTransaction) throws -> String {
+    try SyncValues.value("device", in: transaction) ?? ""
+  }
+
+  static let otherServer = "otherServer"
+  static let otherHistory = "otherHistory"
+  static let signedOutCode = "signedOut"
+  private static let signedOut = RemoteError(
+    .rejected, "The account of this file was signed out.", code: signedOutCode)
+
+  var isConfidential: Bool { remote.isConfidential }
+  var givesHints: Bool { remote.givesHints }
+  var blobs: (any BlobRemote)? { remote.blobs }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await remote.query(query)
+  }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try await remote.digest(scope, parts: parts)
+  }
+  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+    try await remote.stamps(scope, parts: parts, in: chosen)
+  }
+  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try await remote.history(query)
+  }
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+}
+
+/// Tells whether a path still leads to the file that it led to.
+struct OpenedFile: Sendable {
+  private let path: String?
+  private let device: UInt64
+  private let inode: UInt64
+
+  /// - Parameter path: nil for a store in memory, which is never gone.
+  init(_ path: String?) {
+    let found = path.flatMap(Self.look)
+    self.path = found == nil ? nil : path
+    device = found?.device ?? 0
+    inode = found?.inode ?? 0
+  }
+
+  /// True if the file was removed, or another one was put in its place. One system call.
+  var isGone: Bool {
+    guard let path else { return false }
+    guard let now = Self.look(path) else { return true }
+    return now.device != device || now.inode != inode
+  }
+
+  private static func look(_ path: String) -> (device: UInt64, inode: UInt64)? {
+    var found = stat()
+    guard stat(path, &found) == 0 else { return nil }
+    return (UInt64(truncatingIfNeeded: found.st_dev), UInt64(truncatingIfNeeded: found.st_ino))
+  }
+}

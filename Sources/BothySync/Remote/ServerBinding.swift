@@ -1,0 +1,102 @@
+import BothyStore
+
+/// What a file knows of the server that it belongs to, and whether it may still be synced.
+struct ServerBinding: Sendable, Equatable {
+  /// The history that was followed, with the highest position known of it; nil before the first answer.
+  var history: ServerHistory?
+  /// The user whose file it is.
+  var owner: AccountID?
+  /// True from the moment at which what is pending was exported or given up.
+  var isSignedOut = false
+  /// True if the next complete answer takes the place of what is here, whatever it lacks.
+  var isAdopting = false
+
+  private static let server = "history.server"
+  private static let space = "history.space"
+  private static let epoch = "history.epoch"
+  private static let adopting = "history.adopting"
+  private static let signedOut = "signedOut"
+
+  static func load(in transaction: ReadTransaction) throws -> ServerBinding {
+    var binding = ServerBinding()
+    binding.owner = try FileOwner.stored(in: transaction)
+    binding.isSignedOut = try isSignedOut(in: transaction)
+    binding.isAdopting = try isAdopting(in: transaction)
+    guard let server = try SyncValues.value(server, in: transaction),
+      let space = try SyncValues.value(space, in: transaction)
+    else { return binding }
+    let epoch = try SyncValues.value(epoch, in: transaction) ?? ""
+    let position = try cursors(in: transaction).filter { $0.epoch == epoch }.map(\.position).max()
+    binding.history = ServerHistory(server: server, space: space, epoch: epoch, position: position ?? 0)
+    return binding
+  }
+
+  private static func cursors(in transaction: ReadTransaction) throws -> [Cursor] {
+    try PullState.all(in: transaction).compactMap { $0.cursor.flatMap(Cursor.init(token:)) }
+  }
+
+  /// Binds a file that was bound to nothing. One that was synced before files were bound keeps the mark of the history
+  /// that its cursors are of.
+  static func bind(_ found: ServerHistory, _ principal: String?, in transaction: WriteTransaction) throws {
+    let known = try load(in: transaction)
+    if known.owner == nil, let principal {
+      try SyncValues.set("owner.space", found.space, in: transaction)
+      try SyncValues.set("owner.principal", principal, in: transaction)
+    }
+    guard known.history?.epoch.isEmpty ?? true else { return }
+    var history = found
+    if known.history == nil, !known.isAdopting,
+      let epoch = try cursors(in: transaction).map(\.epoch).max(), !epoch.isEmpty
+    {
+      history.epoch = epoch
+    }
+    try save(history, in: transaction)
+  }
+
+  private static func save(_ history: ServerHistory, in transaction: WriteTransaction) throws {
+    try SyncValues.set(server, history.server, in: transaction)
+    try SyncValues.set(space, history.space, in: transaction)
+    try SyncValues.set(epoch, history.epoch, in: transaction)
+  }
+
+  /// Notes that what is here has been compared with a history, and goes on from it.
+  static func take(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
+    if let history { try save(history, in: transaction) }
+    try SyncValues.remove(adopting, in: transaction)
+  }
+
+  /// Gives up the history that was followed: the next one that answers is adopted.
+  static func adoptNext(in transaction: WriteTransaction) throws {
+    for key in [server, space, epoch] { try SyncValues.remove(key, in: transaction) }
+    try SyncValues.set(adopting, "1", in: transaction)
+  }
+
+  static func signOut(in transaction: WriteTransaction) throws {
+    try SyncValues.set(signedOut, "1", in: transaction)
+  }
+
+  static func isAdopting(in transaction: ReadTransaction) throws -> Bool {
+    try SyncValues.value(adopting, in: transaction) != nil
+  }
+
+  static func isSignedOut(in transaction: ReadTransaction) throws -> Bool {
+    try SyncValues.value(signedOut, in: transaction) != nil
+  }
+}
+
+extension ServerHistory {
+  /// Says that `found` is another server or another space than this.
+  func refusal(_ found: ServerHistory) -> String {
+    let other =
+      server == found.server
+      ? "'\(found.space)' is another space." : "the server that answered is another one (\(found.server))."
+    return "The file was synced with the space '\(space)' of the server \(server); \(other) "
+      + "Nothing was sent or removed."
+  }
+
+  /// Says that `lost` records would go if what is there now were taken.
+  static func loss(_ lost: Int) -> String {
+    "The server was restored or emptied: it lacks \(lost) record\(lost == 1 ? "" : "s") "
+      + "that this file has from it, or newer versions of them. Nothing was sent or removed."
+  }
+}

@@ -1,0 +1,168 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// A file belongs to one server, one space and one history of it.
+@Suite("Another server")
+struct OtherServerTests {
+  /// A device that has synced with a server that a test puts another in the place of.
+  private struct Case {
+    let folder: TemporaryFolder
+    let time = VirtualTime()
+    let remote = SwitchedRemote()
+    let ledger: SQLiteLedger
+    let store: SyncedStore
+
+    /// `T0`, `T1` and `T2` are on the server and here; `mine` and an edit of `T0` are pending.
+    init(_ policy: MergePolicy = .serverModifiedWins, pageSize: Int = 1000) async throws {
+      folder = try TemporaryFolder()
+      ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
+      remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+      var configuration = SyncConfiguration.quiet
+      configuration.mergePolicies = MergePolicies(policy)
+      configuration.pageSize = pageSize
+      store = try SyncedStore(
+        at: folder.path + "/device.sqlite", schema: .notes, remote: remote, configuration: configuration,
+        options: StoreOptions(durability: .normal, processes: .single, readers: 1),
+        clock: SyncClock(now: time.reader()))
+      try await store.store.write { transaction in
+        for number in 0..<3 { try transaction.insert(Note(id: "T\(number)", "old")) }
+      }
+      #expect(await store.sync().skipped == nil)
+      try await store.store.write { transaction in
+        _ = try transaction.update(Note.self, id: "T0") { $0.note = "mine" }
+        try transaction.insert(Note(id: "mine", "made here"))
+      }
+    }
+
+    /// Another server that has one record of its own, or none.
+    func other(_ title: String? = "theirs") async throws -> SQLiteLedger {
+      let other = try SQLiteLedger()
+      let remote = InProcessRemote(Authority(ledger: other, now: time.reader()))
+      if let title {
+        let operation = Operation(
+          id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": .string(title)])
+        _ = try await remote.exchange(SyncRequest(device: "else", operations: [operation]))
+      }
+      self.remote.target = remote
+      return other
+    }
+
+    func ids() throws -> [String] { try store.store.fetch(Query<Note>()).map(\.id).sorted() }
+  }
+
+  private func ids(_ ledger: SQLiteLedger, _ space: String = "test") async throws -> [String] {
+    try await ledger.read(space: space) { ledger in
+      var ids: [String] = []
+      try ledger.forEachRecord(in: .space) { ids.append($0.record.id.id) }
+      return ids.sorted()
+    }
+  }
+
+  private static let all = ["T0", "T1", "T2", "mine"]
+
+  @Test(
+    "Another server is refused: nothing is removed here, and nothing is sent", arguments: [nil, "theirs"])
+  func otherServer(title: String?) async throws {
+    let device = try await Case()
+    let other = try await device.other(title)
+    for scope in [SyncScope.both, .pull, .push] {
+      #expect(await device.store.sync(scope).skipped?.name == "otherServer")
+    }
+    #expect(try device.ids() == Self.all)
+    #expect(try device.store.outbox().count == 2)
+    #expect(try await ids(other) == [title].compactMap(\.self))
+    // The first server again: all goes on.
+    device.remote.target = InProcessRemote(Authority(ledger: device.ledger, now: device.time.reader()))
+    #expect(await device.store.sync().skipped == nil)
+    #expect(try await ids(device.ledger) == Self.all)
+  }
+
+  @Test("Another space of the same server is refused like another server")
+  func otherSpace() async throws {
+    let device = try await Case()
+    device.remote.target = InProcessRemote(
+      Authority(ledger: device.ledger, now: device.time.reader()), space: "typo")
+    for scope in [SyncScope.both, .push] {
+      #expect(await device.store.sync(scope).skipped?.name == "otherServer")
+    }
+    #expect(try device.ids() == Self.all)
+    #expect(try await ids(device.ledger, "typo") == [])
+  }
+
+  @Test("A network-first save does not reach another server")
+  func directSave() async throws {
+    let device = try await Case()
+    let other = try await device.other(nil)
+    let options = RequestOptions(savePolicy: .networkThenCache)
+    await #expect(throws: SyncError.self) {
+      try await device.store.save(Note(id: "T9", "new"), options: options)
+    }
+    #expect(try await ids(other) == [])
+  }
+
+  @Test("A question that another server answers removes nothing here")
+  func question() async throws {
+    let device = try await Case()
+    _ = try await device.other()
+    let options = RequestOptions(fetchPolicy: .networkElseCache)
+    _ = try? await device.store.fetch(Query<Note>(), options: options)  // refused, or answered from here
+    #expect(Set(try device.ids()).isSuperset(of: Self.all))
+  }
+
+  @Test("A comparison with another server removes nothing here")
+  func comparison() async throws {
+    let device = try await Case()
+    _ = try await device.other()
+    _ = try? await device.store.repair()
+    #expect(try device.ids() == Self.all)
+  }
+
+  @Test("A space that was emptied removes nothing until somebody decides", arguments: [1, 1000])
+  func emptied(pageSize: Int) async throws {
+    let device = try await Case(pageSize: pageSize)
+    try await device.ledger.remove(space: "test")
+    for scope in [SyncScope.both, .push, .pull] {
+      #expect(await device.store.sync(scope).skipped?.name == "otherServer")
+    }
+    #expect(try device.ids() == Self.all)
+    #expect(try await ids(device.ledger) == [])
+  }
+
+  @Test("An announced restore that lost acknowledged work waits for a decision", arguments: [1, 1000])
+  func restored(pageSize: Int) async throws {
+    let device = try await Case(.fieldMerge, pageSize: pageSize)
+    let backup = device.folder.path + "/backup.sqlite"
+    try await device.ledger.backup(to: backup)
+    try await device.store.store.write { transaction in
+      _ = try transaction.update(Note.self, id: "T1") { $0.title = "after the backup" }
+      try transaction.insert(Note(id: "late", "after the backup"))
+    }
+    #expect(await device.store.sync().skipped == nil)
+    let restored = try SQLiteLedger(at: backup)
+    try await restored.startEpoch(space: "test")
+    device.remote.target = InProcessRemote(Authority(ledger: restored, now: device.time.reader()))
+    try await device.store.store.write { _ = try $0.update(Note.self, id: "T2") { $0.title = "edited" } }
+    for _ in 0..<2 { #expect(await device.store.sync().skipped?.name == "otherServer") }
+    #expect(try device.ids() == ["T0", "T1", "T2", "late", "mine"])
+    #expect(try device.store.store.fetch(Note.self, id: "T1")?.title == "after the backup")
+    #expect(try device.store.store.fetch(Note.self, id: "T2")?.title == "edited")
+    #expect(try await ids(restored) == ["T0", "T1", "T2"])
+  }
+
+  @Test("A new epoch after which the server still has everything goes on", arguments: [1, 1000])
+  func announced(pageSize: Int) async throws {
+    let device = try await Case(.fieldMerge, pageSize: pageSize)
+    let remote = try #require(device.remote.target)
+    let deletion = Operation(id: UUIDv7.make(), kind: .delete, record: .note("T2"), base: "3")
+    _ = try await remote.exchange(SyncRequest(device: "else", operations: [deletion]))
+    try await device.ledger.startEpoch(space: "test")
+    #expect(await device.store.sync().skipped == nil)
+    #expect(await device.store.sync(.push).skipped == nil)
+    #expect(try device.ids() == ["T0", "T1", "mine"])
+    #expect(try await ids(device.ledger) == ["T0", "T1", "mine"])
+    #expect(try device.store.outbox().isEmpty)
+  }
+}
