@@ -198,10 +198,10 @@ struct KintoServerTests {
   }
 
   @Test(
-    "a server that lost everything is filled again by nobody's mistake: clean records go, pending ones are sent"
-  )
-  func flushed() async throws {
-    let (a, b) = try devices(.clientWins)
+    "A server that lost everything is refused; once adopted, clean records go and pending ones are sent",
+    arguments: [MergePolicy.serverModifiedWins, .clientWins])
+  func flushed(policy: MergePolicy) async throws {
+    let (a, b) = try devices(policy)
     for number in 0..<5 { try a.insert(Card(id: "c\(number)", "one")) }
     try await settle(a, b)
     try b.insert(Card(id: "new", "made offline"))
@@ -210,6 +210,12 @@ struct KintoServerTests {
     let gone = try await platformTransport().send(
       TransportRequest(.delete, url, headers: [.authorization: "Basic dGVzdGVyOnNlY3JldA=="]))
     #expect(gone.status == 200)
+    #expect(await b.store.sync().skipped?.name == "otherServer")
+    #expect(try b.cards().count == 6)
+    let report = try await b.store.adoptServer()
+    #expect(Set(report.lost.map(\.id)) == ["c0", "c1", "c2", "c3", "c4"])
+    #expect(report.overwritten.isEmpty)
+    try await a.store.adoptServer()
     try await settle(b, a)
     #expect(try Set(a.cards().map(\.id)) == ["new", "c1"])
     #expect(try a.card("c1")?.title == "edited offline")

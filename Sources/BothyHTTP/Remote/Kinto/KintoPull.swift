@@ -39,6 +39,8 @@ struct KintoPull: Sendable {
         .serverError, "The Kinto server lost its collections twice in a row.", code: "flushed")
     }
     result.page.reset = true
+    // A cursor that is too old is of the same history; of any other the collections were lost or put back.
+    result.page.isOtherHistory = pull.cursor != nil && !(cursor.map(isStale) ?? false)
     return result
   }
 

@@ -100,6 +100,8 @@ struct KintoPush: Sendable {
     _ operation: Operation, _ answer: KintoAnswer, _ result: inout Result
   ) throws(RemoteError) {
     if answer.status == 409 { throw KintoClient.undone(answer) }
+    // Nobody deleted a record whose collection is gone: the operation stays in doubt until a pull has looked.
+    if operation.kind != .insert && answer.lacksParent { return }
     let verdict = verdict(operation, answer)
     if case .applied(let version, _, _) = verdict, let version = Int64(version) {
       result.written[operation.id] = Written(record: operation.record, kind: operation.kind, version: version)

@@ -15,7 +15,7 @@ public import BothySync
 ///   are not checked.
 /// - **One order of changes.** There is one for each type. A pull brings all types up to their own newest.
 /// - **An epoch.** A collection carries one that was made with it; a server that lost its data is thereby noticed, as
-///   is one whose timestamps went back, and a complete snapshot replaces what the device has. Pending work stays.
+///   is one whose timestamps went back. Nothing is removed before `SyncedStore.adoptServer`; pending work stays.
 /// - **Tombstones that last.** They may be purged with no word: see `KintoOptions.snapshotAfter`.
 /// - **Queries and digests.** Equality is asked of the server; anything else reads all records of the type, a digest those
 ///   of the whole space.
