@@ -21,8 +21,11 @@ public final class Account: Sendable {
     /// The file stays, with what is pending in it, until the user comes back.
     case park
     /// All that is pending is written to a document at this path, readable by this user of the machine alone, the bytes
-    /// of blobs to a folder beside it; then the file goes. Values in the secret store are not written.
+    /// of blobs to a folder beside it, and both are read back; then the file goes. Throws `SyncError` `.pendingSecrets`
+    /// when values of the secret store wait to be sent: no document holds them.
     case export(to: String)
+    /// Exports though values of the secret store wait: they go, and their records are drafts when the document is opened.
+    case exportWithoutSecrets(to: String)
     /// The file goes, with what is pending in it.
     case discard
   }
@@ -40,31 +43,92 @@ public final class Account: Sendable {
 
 extension SyncedStore {
   /// Ends syncing, closes the file and deals with it as `form` says; see `Account.signOut`.
+  ///
+  /// What is exported or given up is marked so in the file before that is removed: no other process sends it then, and a
+  /// removal that was cut short is finished when the file is opened.
   @discardableResult
   public func signOut(_ form: Account.SignOut) async throws -> Int {
     try await engine.shut {
-      let count = try pendingCounts().total
-      switch form {
-      case .refuseIfPending:
-        guard count == 0 else {
-          var error = SyncError(
-            .pendingChanges,
-            "\(count) changes are not on the server yet. Sync first, or sign out by parking, exporting or discarding them."
-          )
-          error.pendingCount = count
-          throw error
-        }
-      case .export(let path): try PendingDocument(of: store).write(to: path)
-      case .park, .discard: break
+      if form == .park {
+        let count = try pendingCounts().total
+        try store.close()
+        return count
       }
+      let count = try giveUp(form)
+      let secrets = store.secrets
       try store.close()
-      if case .export(let path) = form { try DatabaseFiles.moveBlobs(of: store.path, to: path) }
-      if form != .park {
-        for key in try store.secrets.keys() { try store.secrets.remove(key) }
-        try DatabaseFiles.remove(store.path)
-      }
+      for key in try secrets.keys() { try secrets.remove(key) }
+      try DatabaseFiles.remove(store.path)
       return count
     }
+  }
+
+  /// Marks the file as signed out, in the transaction that exports what is pending. Returns how much that is.
+  private func giveUp(_ form: Account.SignOut) throws -> Int {
+    var document: String?
+    do {
+      return try store.write(origin: .remote) { transaction in
+        let count = try Outbox.counts(in: transaction).total
+        switch form {
+        case .refuseIfPending: if count > 0 { throw SyncError(pendingAtSignOut: count) }
+        case .export(let path):
+          document = try export(to: path, withoutSecrets: false, in: transaction)
+        case .exportWithoutSecrets(let path):
+          document = try export(to: path, withoutSecrets: true, in: transaction)
+        case .park, .discard: break
+        }
+        try ServerBinding.signOut(in: transaction)
+        return count
+      }
+    } catch {
+      // The first error is the one to tell.
+      if let document { try? FileManager.default.removeItem(atPath: document) }
+      throw error
+    }
+  }
+
+  /// Writes what is pending to a document, and reads it back. Returns its path; when it throws, no document is left.
+  private func export(to path: String, withoutSecrets: Bool, in transaction: ReadTransaction) throws -> String
+  {
+    guard !DatabaseFiles.owns(path, store.path) else {
+      throw SyncError(
+        .badDocument, "\(path) is one of the database's own files. Give the path of another file.")
+    }
+    var document = try PendingDocument(in: transaction)
+    let waiting = try Set(store.secrets.keys().map(\.record))
+    let secret = document.entries.indices.filter { waiting.contains(document.entries[$0].record) }
+    guard secret.isEmpty || withoutSecrets else {
+      var error = SyncError(
+        .pendingSecrets,
+        "\(secret.count) pending changes have sensitive values, which no document holds. Sync first, or export without "
+          + "them: the records are drafts then, to be completed.")
+      error.pendingCount = secret.count
+      throw error
+    }
+    for index in secret {
+      document.entries[index].columns["state"] = .int(Int64(OutboxEntry.State.held.rawValue))
+    }
+    try document.write(to: path)
+    do {
+      try DatabaseFiles.copyBlobs(of: store.path, beside: path)
+      guard try PendingDocument(contentsOf: path).isSame(as: document) else {
+        throw SyncError(.badDocument, "\(path) is not what was written to it. Export to another place.")
+      }
+    } catch {
+      try? FileManager.default.removeItem(atPath: path)  // the first error is the one to tell
+      throw error
+    }
+    return path
+  }
+}
+
+extension SyncError {
+  fileprivate init(pendingAtSignOut count: Int) {
+    self.init(
+      .pendingChanges,
+      "\(count) changes are not on the server yet. Sync first, or sign out by parking, exporting or discarding them."
+    )
+    pendingCount = count
   }
 }
 
@@ -80,51 +144,5 @@ extension SyncedStore {
     try DatabaseFiles.copyBlobs(from: document, to: path)
     try pending.restore(
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
-  }
-}
-
-/// The files that belong to a database: its own and those named after it.
-enum DatabaseFiles {
-  private static let blobs = "-blobs"
-
-  /// Moves the bytes of blobs beside a document of pending work.
-  static func moveBlobs(of path: String, to document: String) throws {
-    let manager = FileManager.default
-    guard manager.fileExists(atPath: path + blobs), !manager.fileExists(atPath: document + blobs) else {
-      return
-    }
-    try manager.moveItem(atPath: path + blobs, toPath: document + blobs)
-  }
-
-  /// Copies the bytes of blobs from beside a document; those that are there are the same.
-  static func copyBlobs(from document: String, to path: String) throws {
-    let manager = FileManager.default
-    guard let names = manager.enumerator(atPath: document + blobs) else { return }
-    for case let name as String in names {
-      let (source, target) = ("\(document)\(blobs)/\(name)", "\(path)\(blobs)/\(name)")
-      var isFolder: ObjCBool = false
-      guard manager.fileExists(atPath: source, isDirectory: &isFolder), !manager.fileExists(atPath: target)
-      else {
-        continue
-      }
-      if isFolder.boolValue {
-        try manager.createDirectory(atPath: target, withIntermediateDirectories: true)
-      } else {
-        try manager.copyItem(atPath: source, toPath: target)
-      }
-    }
-  }
-
-  static func remove(_ path: String) throws {
-    guard path != ":memory:" else { return }
-    let url = URL(fileURLWithPath: path)
-    let name = url.lastPathComponent
-    let folder = url.deletingLastPathComponent().path
-    // The database itself goes first: what is left of the others without it is nobody's data.
-    try FileManager.default.removeItem(atPath: path)
-    for other in try FileManager.default.contentsOfDirectory(atPath: folder) where other.hasPrefix(name + "-")
-    {
-      try FileManager.default.removeItem(atPath: "\(folder)/\(other)")
-    }
   }
 }

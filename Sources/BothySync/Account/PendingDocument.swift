@@ -32,7 +32,7 @@ struct PendingDocument {
     self = try store.read { try PendingDocument(in: $0) }
   }
 
-  private init(in transaction: ReadTransaction) throws {
+  init(in transaction: ReadTransaction) throws {
     owner = try FileOwner.stored(in: transaction)
     device = try SyncValues.value("device", in: transaction) ?? ""
     schema = transaction.catalog.schema
@@ -60,6 +60,9 @@ struct PendingDocument {
       entries.append(entry)
     }
   }
+
+  /// Whether another document holds the same.
+  func isSame(as other: PendingDocument) -> Bool { json.canonicalText == other.json.canonicalText }
 
   // MARK: the document
 
@@ -238,7 +241,7 @@ struct PendingDocument {
       }
     }
     try store.close()
-    if let place { try DatabaseFiles.moveBlobs(of: path, to: place) }
+    if let place { try DatabaseFiles.copyBlobs(of: path, beside: place) }
     try DatabaseFiles.remove(path)
     return place
   }

@@ -11,7 +11,9 @@ struct SignOutCommand: AsyncParsableCommand {
       Without an option it removes the file, and refuses while anything is pending.
       --park keeps file and pending changes and forgets the token; --export writes
       the pending changes to a document and removes the file, and `bothy db create
-      --pending` takes them back; --discard loses them.
+      --pending` takes them back; --discard loses them. No document holds the values
+      of sensitive fields: --export is refused while any wait, and --without-secrets
+      exports all the same, their records as drafts.
 
       Example:  bothy db sign-out notes.bothy --export ann.json
       """)
@@ -21,6 +23,7 @@ struct SignOutCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("Write what is pending to this new file.", valueName: "file"), completion: .file())
   var export: String?
+  @Flag(help: "Export though values of sensitive fields wait: they are lost.") var withoutSecrets = false
   @Flag(help: "Lose what is pending.") var discard = false
   @OptionGroup var output: OutputOptions
 
@@ -28,11 +31,14 @@ struct SignOutCommand: AsyncParsableCommand {
     guard [park, export != nil, discard].count(where: { $0 }) <= 1 else {
       throw ValidationError("Choose one of --park, --export and --discard.")
     }
+    guard export != nil || !withoutSecrets else {
+      throw ValidationError("--without-secrets goes with --export.")
+    }
   }
 
   private var form: Account.SignOut {
     if park { return .park }
-    if let export { return .export(to: export) }
+    if let export { return withoutSecrets ? .exportWithoutSecrets(to: export) : .export(to: export) }
     return discard ? .discard : .refuseIfPending
   }
 

@@ -1,0 +1,209 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// Signing out takes the file's own things along, and nothing else.
+@Suite("Signing out")
+struct SignOutTests {
+  private struct Case {
+    let folder: TemporaryFolder
+    let authority: Authority
+    let time = VirtualTime()
+    var path: String { folder.path + "/home" }
+
+    init() throws {
+      folder = try TemporaryFolder()
+      authority = Authority(
+        ledger: try SQLiteLedger(), blobs: FolderVault(at: folder.path + "/vault", now: time.reader()),
+        now: time.reader())
+    }
+
+    func open(
+      _ path: String? = nil, schema: Schema = .snaps, as principal: String? = "ann",
+      processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil
+    ) throws -> SyncedStore {
+      let principal = principal.map { Principal($0) } ?? .anonymous
+      return try SyncedStore(
+        at: path ?? self.path, schema: schema,
+        remote: remote ?? InProcessRemote(authority, principal: principal), configuration: .quiet,
+        options: StoreOptions(durability: .normal, processes: processes, readers: 1),
+        clock: SyncClock(now: time.reader()))
+    }
+
+    func files() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+
+    func titles() async throws -> [String] {
+      try await authority.ledger.read(space: "test") { ledger in
+        var titles: [String] = []
+        try ledger.forEachRecord(in: .space) {
+          titles.append(try $0.record.fields.members()["title"]?.stringValue ?? "")
+        }
+        return titles.sorted()
+      }
+    }
+  }
+
+  private func note(_ id: String, in store: SyncedStore) async throws {
+    try await store.store.write { try $0.insert(Note(id: id, id)) }
+  }
+
+  @Test("A document beside the database whose name begins like it survives")
+  func documentBeside() async throws {
+    let test = try Case()
+    let store = try test.open()
+    let blob = try await store.blobs.put(Data("picture".utf8), type: "image/png")
+    try await store.store.write { try $0.insert(Snap("S1", "s", blob)) }
+    let document = test.path + "-pending.json"
+    #expect(try await store.signOut(.export(to: document)) == 1)
+    #expect(try test.files() == ["home-pending.json", "home-pending.json-blobs"])
+    try SyncedStore.restorePending(from: document, into: test.path, schema: .snaps)
+    let back = try test.open()
+    #expect(try await back.blobs.data(for: blob) == Data("picture".utf8))
+  }
+
+  @Test("Other databases and files whose names begin like the database's survive")
+  func neighbours() async throws {
+    let test = try Case()
+    let other = try test.open(test.path + "-work")
+    try await note("w1", in: other)
+    try Data("text".utf8).write(to: URL(fileURLWithPath: test.path + "-notes.txt"))
+    let store = try test.open()
+    try await note("h1", in: store)
+    try await store.signOut(.discard)
+    #expect(!FileManager.default.fileExists(atPath: test.path))
+    #expect(FileManager.default.fileExists(atPath: test.path + "-work"))
+    #expect(FileManager.default.fileExists(atPath: test.path + "-notes.txt"))
+    #expect(try other.pendingCounts().total == 1)
+  }
+
+  @Test("A second export to the same place keeps the bytes of both")
+  func secondExport() async throws {
+    let test = try Case()
+    let document = test.folder.path + "/p.json"
+    var blobs: [Blob] = []
+    for name in ["one", "two"] {
+      let store = try test.open()
+      let blob = try await store.blobs.put(Data(name.utf8), type: "image/png")
+      blobs.append(blob)
+      try await store.store.write { try $0.insert(Snap(name, name, blob)) }
+      try await store.signOut(.export(to: document))
+      try SyncedStore.restorePending(from: document, into: test.path, schema: .snaps)
+      try FileManager.default.removeItem(atPath: document)
+    }
+    let back = try test.open()
+    #expect(try await back.blobs.data(for: blobs[0]) == Data("one".utf8))
+    #expect(try await back.blobs.data(for: blobs[1]) == Data("two".utf8))
+  }
+
+  @Test("An export onto one of the database's own files is refused, and the user stays signed in")
+  func exportOntoItself() async throws {
+    let test = try Case()
+    let store = try test.open()
+    try await note("h1", in: store)
+    for suffix in ["", "-wal", "-blobs", "-secrets/x", "-signals"] {
+      let error = await #expect(throws: SyncError.self) {
+        try await store.signOut(.export(to: test.path + suffix))
+      }
+      #expect(error?.code == .badDocument)
+    }
+    #expect(try store.pendingCounts().total == 1)
+    #expect(await store.sync().pushed == 1)
+  }
+
+  @Test("What was given up at signing out is sent by no other store of the file", arguments: [false, true])
+  func otherProcess(exports: Bool) async throws {
+    let test = try Case()
+    let faulty = FaultyRemote(InProcessRemote(test.authority, principal: Principal("ann")))
+    let first = try test.open(processes: .many, remote: faulty)
+    try await note("discarded", in: first)
+    faulty.isOffline = true
+    _ = await first.sync()
+    let second = try test.open(processes: .many)
+    try await second.signOut(exports ? .export(to: test.folder.path + "/p.json") : .discard)
+    faulty.isOffline = false
+    #expect(await first.sync().skipped == .signedOut)
+    _ = try? await first.save(Note(id: "x", "x"), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(try await test.titles() == [])
+    // A new file in the same place belongs to the next user.
+    let next = try test.open(as: "bob", processes: .many)
+    try await note("next", in: next)
+    #expect(await next.sync().pushed == 1)
+    #expect(await first.sync().skipped == .signedOut)
+    #expect(try await test.titles() == ["next"])
+  }
+
+  @Test("A file that was opened for nobody belongs to the first user that the server knows")
+  func owner() async throws {
+    let test = try Case()
+    let first = try test.open(as: "ann")
+    #expect(await first.sync().skipped == nil)
+    try await note("private", in: first)
+    try first.store.close()
+    let second = try test.open(as: "bob")
+    let report = await second.sync()
+    #expect(report.skipped?.name == "wrongPrincipal")
+    #expect(try await test.titles() == [])
+    #expect(second.owner == AccountID(space: "test", principal: "ann"))
+    try second.store.close()
+    let again = try test.open(as: "ann")
+    #expect(await again.sync().pushed == 1)
+  }
+
+  @Test("A server that knows nobody leaves a file without an owner")
+  func anonymous() async throws {
+    let test = try Case()
+    let first = try test.open(as: nil)
+    #expect(await first.sync().skipped == nil)
+    try first.store.close()
+    #expect(try test.open(as: nil).owner == nil)
+  }
+
+  @Test("An export while values of sensitive fields wait is refused; asked for, its records are drafts")
+  func secrets() async throws {
+    let schema = Schema(
+      types: [
+        TypeSchema(
+          "User",
+          fields: [FieldSchema("name", .text), FieldSchema("pw", .text, optional: true, sensitive: true)]
+        )
+      ])
+    let test = try Case()
+    let store = try test.open(schema: schema)
+    try await store.store.write { transaction in
+      try transaction.insert(Record("User", id: "U1", ["name": "ann", "pw": "word"]))
+      try transaction.insert(Record("User", id: "U2", ["name": "bob"]))
+    }
+    let document = test.folder.path + "/p.json"
+    let error = await #expect(throws: SyncError.self) { try await store.signOut(.export(to: document)) }
+    #expect(error?.code == .pendingSecrets && error?.pendingCount == 1)
+    #expect(try !test.files().contains("p.json"))
+    #expect(try await store.signOut(.exportWithoutSecrets(to: document)) == 2)
+    try SyncedStore.restorePending(from: document, into: test.path, schema: schema)
+    let back = try test.open(schema: schema)
+    #expect(try back.state(of: RecordID(type: "User", id: "U1")) == .draft)
+    #expect(await back.sync().pushed == 1)
+  }
+
+  @Test("A sign-out whose removal was cut short is finished when the file is opened")
+  func cutShort() async throws {
+    let test = try Case()
+    let store = try test.open(processes: .many)
+    try await note("discarded", in: store)
+    let copy = test.folder.path + "/copy"
+    try FileManager.default.linkItem(atPath: test.path, toPath: copy)
+    try FileManager.default.linkItem(atPath: test.path + "-wal", toPath: copy + "-wal")
+    try await store.signOut(.discard)
+    // The database as it was between the mark and the removal.
+    try FileManager.default.moveItem(atPath: copy, toPath: test.path)
+    // Closed properly, all is in the file.
+    try? FileManager.default.moveItem(atPath: copy + "-wal", toPath: test.path + "-wal")
+    let again = try test.open()
+    #expect(try again.pendingCounts().total == 0)
+    #expect(await again.sync().pushed == 0)
+    #expect(try await test.titles() == [])
+  }
+}
