@@ -59,8 +59,8 @@ public enum FieldMergeRule: String, Sendable, Hashable, CaseIterable {
   case min
   /// Both differences from the base are added: for counts.
   case counter
-  /// Elements added on either side are kept, elements removed on either side are gone: for lists.
+  /// Elements added on either side are kept where they were added, elements removed on either side are gone: for lists.
   case setUnion
-  /// Both texts, the server's first, when neither contains the other.
+  /// Texts are merged by lines against the base; of a line that both changed both forms are kept, the server's first.
   case keepBoth
 }

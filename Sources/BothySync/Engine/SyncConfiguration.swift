@@ -29,7 +29,7 @@ public struct SyncConfiguration: Sendable {
   /// How often a running store asks a server that gives no hints, while the app is in the foreground; nil, the
   /// default, never does.
   public var pollInterval: Duration?
-  /// How conflicts are decided: for the server, unless told otherwise.
+  /// How conflicts are decided: field by field against the base, unless told otherwise.
   public var mergePolicies = MergePolicies()
   /// How long a custom merge policy may take; then the conflict counts as not decided and is asked about again later.
   public var mergeTimeout: Duration = .seconds(30)
@@ -78,8 +78,8 @@ public struct SyncConfiguration: Sendable {
   /// Gets what the server refused (notice), files made anew and saves that are on the server alone (warning).
   public var logger = Logger(label: "bothy.sync")
 
-  /// As written above: reads ask the server first, writes are here first, all of the space is followed, and the server
-  /// wins conflicts.
+  /// As written above: reads ask the server first, writes are here first, all of the space is followed, and
+  /// conflicts are merged field by field.
   public init() {}
 
   func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }

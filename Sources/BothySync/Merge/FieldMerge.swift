@@ -55,7 +55,7 @@ package enum FieldMerge {
     case .max: return isLess(client, server) ? server : client
     case .min: return isLess(client, server) ? client : server
     case .setUnion: return union(base, client, server) ?? server
-    case .keepBoth: return both(client, server) ?? server
+    case .keepBoth: return both(base, client, server) ?? server
     }
   }
 
@@ -77,23 +77,15 @@ package enum FieldMerge {
     return left.utf8.lexicographicallyPrecedes(right.utf8)
   }
 
-  /// The server's elements in their order, less those removed here, then those added here.
   private static func union(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
     guard let mine = client.arrayValue ?? (client.isNull ? [] : nil),
       let theirs = server.arrayValue ?? (server.isNull ? [] : nil)
     else { return nil }
-    let before = Set(base.arrayValue ?? [])
-    let removed = before.subtracting(mine)
-    var result = theirs.filter { !removed.contains($0) }
-    let present = Set(result)
-    result += mine.filter { !before.contains($0) && !present.contains($0) }
-    return .array(result)
+    return .array(ListMerge(base: base.arrayValue ?? [], mine: mine, theirs: theirs).result)
   }
 
-  private static func both(_ client: JSONValue, _ server: JSONValue) -> JSONValue? {
+  private static func both(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
     guard let mine = client.stringValue, let theirs = server.stringValue else { return nil }
-    if theirs.contains(mine) { return server }
-    if mine.contains(theirs) { return client }
-    return .string(theirs + "\n" + mine)
+    return .string(TextMerge.merge(base: base.stringValue ?? "", mine: mine, theirs: theirs))
   }
 }

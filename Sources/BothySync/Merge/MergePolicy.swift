@@ -11,7 +11,7 @@ public struct MergePolicy: Sendable {
     case custom(@Sendable (MergeContext) async throws -> MergeDecision)
   }
 
-  /// The server's state stays, the local change is undone and reported. The default.
+  /// The server's state stays, the local change is undone and reported.
   public static let serverModifiedWins = MergePolicy(
     name: "serverModifiedWins", decide: .pure { _ in .server })
 
@@ -29,7 +29,7 @@ public struct MergePolicy: Sendable {
     })
 
   /// Field by field against the base: a field changed on one side takes that side's value, a field changed on
-  /// both follows its own rule (`FieldMergeRule`). An edit beats a deletion, whichever side made it. In a
+  /// both follows its own rule (`FieldMergeRule`). The default. An edit beats a deletion, whichever side made it. In a
   /// together-write a field that goes to the server takes all that was written with it along.
   public static let fieldMerge = MergePolicy(name: "fieldMerge", decide: .pure { FieldMerge.decide($0) })
 
@@ -127,9 +127,9 @@ public struct MergePolicies: Sendable {
     }
   }
 
-  /// - Parameter policy: the `default`, by which the server wins unless told otherwise.
+  /// - Parameter policy: the `default`, which merges field by field unless told otherwise.
   public init(
-    _ policy: MergePolicy = .serverModifiedWins, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    _ policy: MergePolicy = .fieldMerge, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil, types: [String: PerType] = [:]
   ) {
     `default` = policy

@@ -26,7 +26,7 @@ struct SyncCommand: AsyncParsableCommand {
   @Option(help: "Which way; by default both.") var scope: SyncScope?
   @Option(help: ArgumentHelp("Pull only this container and those below it.", valueName: "path"))
   var container: String?
-  @Option(help: "How conflicts are decided; by default the server's state stays.") var merge: MergeChoice?
+  @Option(help: "How conflicts are decided; by default field by field (fieldMerge).") var merge: MergeChoice?
   @Option(help: "Behave as an older system did.") var preset: PresetChoice?
   @Flag(help: "Go on syncing until interrupted.") var watch = false
   @Flag(help: "Adopt the server though it is another one, or lacks what it had acknowledged.")
