@@ -15,18 +15,23 @@ public struct SaveReceipt: Sendable {
   /// Waits until the server has decided. While `run()` is running that takes as long as it takes; otherwise it
   /// syncs, and throws `SyncError` when the server cannot be reached. The write stays pending then, and the
   /// receipt can be asked again, also by `receipt(for:)` after a relaunch.
+  ///
+  /// What was decided is read from the file, where the sync that decided it has noted it: a receipt that is asked
+  /// later says the same.
   public func outcome() async throws -> SaveOutcome {
-    if case .accepted = state { return state }
+    guard let revision else { return state }
+    if let settled = try store.verdict(on: record, revision) { return settled }
     if store.engine.isLooping {
-      let reports = store.engine.reports.values()
+      let statuses = store.engine.statuses.values()
+      if let settled = try store.verdict(on: record, revision) { return settled }
       store.engine.ask()
-      for await report in reports {
-        if let settled = try store.outcome(of: record, revision, after: report) { return settled }
+      for await _ in statuses {
+        if let settled = try store.outcome(of: record, revision) { return settled }
         if Task.isCancelled { throw CancellationError() }
       }
     }
     let report = await store.sync(.push, ifRunning: .join)
-    if let settled = try store.outcome(of: record, revision, after: report) { return settled }
+    if let settled = try store.outcome(of: record, revision) { return settled }
     throw report.skipped.map { SyncError($0) }
       ?? SyncError(.pendingChanges, "\(record) is still pending.", record: record)
   }
@@ -38,47 +43,64 @@ public enum SaveOutcome: Sendable, Hashable {
   case pending
   /// Held back by the app.
   case draft
-  /// The server has it, at this version. Empty for a deletion.
+  /// The server has it as it was written, at this version. Empty for a deletion.
   case accepted(version: String)
-  /// A conflict was decided: the record is a merge of both sides, or the server's.
+  /// The server has a merge of it with what others wrote, at this version: in fields that both changed, the other
+  /// side may stand.
   case merged(version: String)
-  /// The server refused it; the inbox has it.
+  /// It gave way: the server keeps what it had, at this version; empty where it has no such record. The journal has
+  /// the content that was replaced.
+  case overwritten(version: String)
+  /// The server refused it. The inbox has it, unless it was undone: by the rejection policy, or by a decision.
   case rejected(Rejection)
+  /// Nothing is known of it: it was never written here, taken back before the server decided, or decided too long ago.
+  case unknown
 }
 
 extension SyncedStore {
-  /// The receipt for a record's present state: after a relaunch, say. For one of which nothing is pending it says
-  /// accepted, at the version that is here. Two look-ups.
+  /// The receipt for a record's last write: after a relaunch, say. When nothing of it is pending, it says what the
+  /// journal has last; `.unknown` where that has nothing. Two look-ups.
   public func receipt(for id: RecordID) throws -> SaveReceipt {
     try store.read { transaction in
       guard let entry = try Outbox.entry(id, in: transaction) else {
         return SaveReceipt(
-          record: id, state: .accepted(version: try transaction.record(id)?.version ?? ""), store: self,
-          revision: nil)
+          record: id, state: try Journal.last(of: id, in: transaction) ?? .unknown, store: self, revision: nil
+        )
       }
-      let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
-      let state: SaveOutcome = entry.state == .held ? .draft : reason.map { .rejected($0) } ?? .pending
-      return SaveReceipt(record: id, state: state, store: self, revision: entry.revision)
+      return try receipt(for: entry, in: transaction)
     }
   }
 
-  func outcome(of id: RecordID, _ revision: Int64?, after report: SyncReport) throws -> SaveOutcome? {
+  /// The receipt for a write of this transaction. Where it has left nothing to send, the server has the record as it
+  /// is, or never heard of it.
+  func receipt(writing id: RecordID, in transaction: WriteTransaction) throws -> SaveReceipt {
+    try transaction.flush()
+    if let entry = try Outbox.entry(id, in: transaction) { return try receipt(for: entry, in: transaction) }
+    return SaveReceipt(
+      record: id, state: .accepted(version: try transaction.record(id)?.version ?? ""), store: self,
+      revision: nil)
+  }
+
+  private func receipt(for entry: OutboxEntry, in transaction: ReadTransaction) throws -> SaveReceipt {
+    let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
+    let state: SaveOutcome = entry.state == .held ? .draft : reason.map { .rejected($0) } ?? .pending
+    return SaveReceipt(record: entry.record, state: state, store: self, revision: entry.revision)
+  }
+
+  /// What was decided about a write for good; nil while it is pending.
+  func verdict(on id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
+    try store.read { try Journal.outcome(of: id, at: revision, in: $0) }
+  }
+
+  /// The same, with a refusal that waits in the inbox. Nil while the write is to be sent.
+  func outcome(of id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
     try store.read { transaction in
-      let entry = try Outbox.entry(id, in: transaction)
-      if let reason = entry?.reason { return .rejected(reason) }
-      if let entry, let reason = try Outbox.refusedMember(with: entry, in: transaction)?.reason {
-        return .rejected(reason)
+      if let settled = try Journal.outcome(of: id, at: revision, in: transaction) { return settled }
+      guard let entry = try Outbox.entry(id, in: transaction), Journal.belongs(revision, to: entry) else {
+        return .unknown
       }
-      let isSettled = report.synced.contains { $0.record == id }
-      // A later edit joined the entry: it tells nothing of this one unless the server answered meanwhile.
-      if let entry, !isSettled || entry.revision == revision || revision == nil { return nil }
-      if !isSettled, let failure = report.failures.last(where: { $0.record == id }) {
-        // Refused, and undone by the rejection policy.
-        return .rejected(failure.rejection)
-      }
-      let version = try transaction.record(id)?.version ?? ""
-      let wasMerged = report.synced.contains { $0.record == id && $0.action.rawValue >= 3 }
-      return wasMerged ? .merged(version: version) : .accepted(version: version)
+      let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
+      return reason.map { .rejected($0) }
     }
   }
 }

@@ -17,10 +17,12 @@ extension SyncedStore {
       [.networkThenCache, .networkOnly].contains(try policy(options, $0.id.type))
     }
     if networkFirst.isEmpty {
-      try await store.write { transaction in
+      let receipts = try await store.write { transaction in
         for change in changes { try self.make(change, options, in: transaction) }
+        return try changes.map { try self.receipt(writing: $0.id, in: transaction) }
       }
-      return try changes.map { BatchResult(record: $0.id, result: .success(try kept($0, options))) }
+      askAfterSave(options)
+      return receipts.map { BatchResult(record: $0.record, result: .success($0)) }
     }
     var results: [BatchResult] = []
     for change in changes {

@@ -30,7 +30,7 @@ extension SyncedStore {
     try purging { try $0.removeAll(of: $0.transaction.catalog.table(type), includingPending) }
   }
 
-  /// Removes every synced record; with `includingPending` the log of past syncs goes too. One transaction.
+  /// Removes every synced record; with `includingPending` the log of past syncs and the journal go too. One transaction.
   @discardableResult
   public func purge(includingPending: Bool = false) throws -> PurgeResult {
     try purging { purge in
@@ -42,7 +42,9 @@ extension SyncedStore {
         try purge.removeAll(of: table, true)
       }
       try UnknownTypes.clear(.space, in: purge.transaction)
-      if includingPending { try SyncLog.clear(in: purge.transaction) }
+      guard includingPending else { return }
+      try SyncLog.clear(in: purge.transaction)
+      try Journal.clear(in: purge.transaction)
     }
   }
 
@@ -83,6 +85,7 @@ private struct Purge {
   mutating func remove(_ id: RecordID, _ includingPending: Bool) throws {
     let table = try transaction.catalog.table(id.type)
     guard table.schema.isSynced else { return }
+    try Journal.forgetContent(of: id, in: transaction)
     if try Outbox.mark(id, in: transaction) != nil {
       guard includingPending else { return result.kept.append(id) }
       try Outbox.forget(id, in: transaction)

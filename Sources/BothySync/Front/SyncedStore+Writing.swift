@@ -17,6 +17,8 @@ extension SyncedStore {
   ) async throws -> SaveReceipt {
     var record = Record(entity)
     record.container = container ?? E.typeName
+    // A field that the entity has no value in is cleared, as a local save clears it.
+    for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
     let change = LocalChange.save(record, in: container)
     switch try policy(options, E.typeName) {
     case .cacheThenNetwork, .cacheOnly:
@@ -96,22 +98,32 @@ extension SyncedStore {
     _ change: LocalChange, _ options: RequestOptions,
     _ write: @escaping @Sendable (WriteTransaction) throws -> Void
   ) async throws -> SaveReceipt {
-    do { try await store.write(write) } catch let error as StoreError
+    do {
+      let receipt = try await store.write { transaction in
+        try write(transaction)
+        return try self.receipt(writing: change.id, in: transaction)
+      }
+      askAfterSave(options)
+      return receipt
+    } catch let error as StoreError
       where error.isLocalFailure && configuration.localFailure == .tryRemote && !options.isDraft
     {
       configuration.logger.warning(
         "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
       return try await savedOnServerAlone(change)
     }
-    return try kept(change, options)
   }
 
   private func savedOnServerAlone(_ change: LocalChange) async throws -> SaveReceipt {
     do {
-      let version = try await BareWrite(pass: engine.pass, change: change).run()
-      return SaveReceipt(
-        record: change.id, state: .accepted(version: version), store: self, revision: nil, isStoredHere: false
-      )
+      let result = try await OnlineWrite(pass: engine.pass, change: change, keeping: .nowhere).run()
+      switch result {
+      case .unreachable(let error, _): throw error
+      case .settled(let outcome, let report):
+        if let report { engine.reports.send(report) }
+        return SaveReceipt(
+          record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
+      }
     } catch let error as RemoteError { throw SyncError(error) }
   }
 
@@ -149,10 +161,9 @@ extension SyncedStore {
     return options.savePolicy ?? configuration.savePolicy
   }
 
-  func kept(_ change: LocalChange, _ options: RequestOptions) throws -> SaveReceipt {
+  func askAfterSave(_ options: RequestOptions) {
     let isAsked = !options.isDraft && (options.savePolicy ?? configuration.savePolicy) == .cacheThenNetwork
     if isAsked && configuration.triggers.contains(.save) { engine.ask() }
-    return try receipt(for: change.id)
   }
 
   /// The container that a change counts as a write in.
@@ -179,11 +190,10 @@ extension SyncedStore {
         record: change.id)
     }
     do {
-      let write = DirectWrite(
-        pass: engine.pass, change: change,
-        keepsLocally: keepsLocally && isCached && (options.cacheResults ?? true))
+      let isKept = keepsLocally && isCached && (options.cacheResults ?? true)
+      let write = OnlineWrite(pass: engine.pass, change: change, keeping: isKept ? .here : .pendingAlone)
       let result = try await engine.locks.withWrite(container(of: change)) {
-        try await engine.gate.withGate { () -> DirectWrite.Result in
+        try await engine.gate.withGate { () -> OnlineWrite.Result in
           let result = try await write.run()
           if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly {
             try await write.queue(draft)
@@ -192,11 +202,12 @@ extension SyncedStore {
         }
       }
       switch result {
-      case .accepted(let version):
+      case .settled(let outcome, let report):
+        if let report { engine.reports.send(report) }
         if !isCached {
           try await store.write(origin: .remote) { try Outbox.evictUncached(change.id, in: $0) }
         }
-        return SaveReceipt(record: change.id, state: .accepted(version: version), store: self, revision: nil)
+        return SaveReceipt(record: change.id, state: outcome, store: self, revision: nil)
       case .unreachable(let error, _):
         if isRemoteOnly {
           throw SyncError(
@@ -204,7 +215,8 @@ extension SyncedStore {
             record: change.id, underlying: error)
         }
         guard keepsLocally else { throw SyncError(error) }
-        return try kept(change, options)
+        askAfterSave(options)
+        return try receipt(for: change.id)
       }
     } catch let error as RemoteError { throw SyncError(error) }
   }

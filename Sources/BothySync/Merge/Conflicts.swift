@@ -63,7 +63,7 @@ struct Conflicts: Sendable {
     return (.failure(found), entry.revision)
   }
 
-  private func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
+  func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
     if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
       return .success(.client)
     }
@@ -127,7 +127,7 @@ struct Conflicts: Sendable {
     return await iterator.next() ?? .failure(CancellationError())
   }
 
-  private static func context(
+  static func context(
     _ id: RecordID, _ current: ServerRecord?, _ isTogether: Bool, in transaction: ReadTransaction
   ) throws -> (MergeContext, revision: Int64)? {
     guard let entry = try Outbox.entry(id, in: transaction) else { return nil }

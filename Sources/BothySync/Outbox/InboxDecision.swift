@@ -23,7 +23,16 @@ enum InboxDecision {
     let unit = try Outbox.unit(of: id, in: transaction)
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
-    for entry in unit { try apply(resolution, to: entry, in: transaction) }
+    let reason = unit.lazy.compactMap(\.reason).first
+    for entry in unit {
+      if let reason, resolution != .retry {
+        let row = Journal.Row(
+          record: entry.record, revision: entry.revision, verdict: .rejected, reason: entry.reason ?? reason,
+          lost: try resolution == .acceptLocal ? nil : Outbox.localContent(of: entry.record, in: transaction))
+        try Journal.note(row, in: transaction)
+      }
+      try apply(resolution, to: entry, in: transaction)
+    }
     transaction.touchBookkeeping()
     if resolution == .acceptLocal || resolution == .evict { try PullState.resetAll(in: transaction) }
     return true

@@ -11,7 +11,7 @@ struct OutboxMigration {
   func run(_ step: Migration.Step) throws {
     switch step {
     case .renameType(let from, let to):
-      for table in ["bothy_outbox", "bothy_unknown", "bothy_unreadable"] {
+      for table in ["bothy_outbox", "bothy_unknown", "bothy_unreadable", "bothy_journal"] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
       try database.execute(
@@ -24,7 +24,7 @@ struct OutboxMigration {
           sql: "UPDATE \(table) SET record = json_set(record, '$.type', ?1) WHERE type = ?1", arguments: [to])
       }
     case .dropType(let type):
-      for table in ["bothy_outbox", "bothy_unreadable"] {
+      for table in ["bothy_outbox", "bothy_unreadable", "bothy_journal"] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
     case .makeSensitive(let type, let field):

@@ -11,6 +11,7 @@
 ///   whose answer was not kept left behind, with the version they have.
 /// - `bothy_sharing`: whom records are shared with, as far as the server told.
 /// - `bothy_sync_log`: how past syncs ended, see `SyncLog`.
+/// - `bothy_journal`: what became of local writes, see `Journal`.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
   static let all = [
@@ -61,6 +62,6 @@ enum OutboxTables {
       type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-    UnreadableTable.sql, BlobTable.sql, SyncLog.sql,
+    UnreadableTable.sql, BlobTable.sql, SyncLog.sql, Journal.tableSQL, Journal.indexSQL,
   ]
 }

@@ -247,6 +247,10 @@ struct PushBatchBuilder {
     {
       // Deleted and made again just as the server has it: the new row does not know its version yet.
       if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
+      try Journal.note(
+        Journal.Row(
+          record: entry.record, revision: entry.revision, verdict: .accepted, version: entry.base?.version),
+        in: transaction)
       try Outbox.drop(entry.record, in: transaction)
       return nil
     }

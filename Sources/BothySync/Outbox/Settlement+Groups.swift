@@ -103,7 +103,11 @@ extension Settlement {
       }
     }
     guard isAsSent && isDiscarded else { return }
-    for entry in members { try discard(entry, transaction.catalog.table(entry.record.type)) }
+    let reasons = Dictionary(refused.map { ($0.entry.record, $0.rejection) }, uniquingKeysWith: { $1 })
+    for entry in members {
+      guard let reason = reasons[entry.record] ?? refused.first?.rejection else { continue }
+      try discard(entry, transaction.catalog.table(entry.record.type), reason)
+    }
   }
 
   private mutating func decide(_ members: [Member]) throws {
@@ -145,6 +149,7 @@ extension Settlement {
       switch choice {
       case .client where entry.kind == .delete && live == nil:
         report.note(entry.record, .alreadyDeleted)
+        try journal(entry, .accepted)
         try Outbox.remove(entry.record, in: transaction)
       case .merged(let fields):
         try take(merged: fields, entry, table, live)
@@ -175,7 +180,9 @@ extension Settlement {
   private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
     let table = try transaction.catalog.table(entry.record.type)
     let row = try transaction.row(table, id: entry.record.id)
-    report.overwritten.append(Overwritten(record: entry.record, fields: row.map { table.document($0) }))
+    let lost = row.map { table.document($0) }
+    report.overwritten.append(Overwritten(record: entry.record, fields: lost))
+    try journal(entry, .overwritten, version: current?.version, lost: lost)
     var base = entry
     if let current, !(entry.shadow?.version.isNewer(than: current.version) ?? false) { base.shadow = current }
     try InboxDecision.revert(base, table, in: transaction)

@@ -98,6 +98,7 @@ struct Settlement {
         try settle(first.item, first.verdict)
       }
     }
+    if !batch.items.isEmpty { try Journal.trim(in: transaction) }
   }
 
   // MARK: applied
@@ -108,6 +109,7 @@ struct Settlement {
   ) throws {
     let id = item.operation.record
     report.pushed += 1
+    try journal(accepted: item, version: version)
     switch item.operation.kind {
     case .insert: report.note(id, .insertedOnServer)
     case .update: report.note(id, .updatedOnServer)
@@ -156,12 +158,15 @@ struct Settlement {
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     if entry.kind == .delete && live == nil {
       report.note(id, .alreadyDeleted)
+      try journal(entry, .accepted)
       return try Outbox.remove(id, in: transaction)
     }
     if let live, entry.kind != .delete, let row = try transaction.row(table, id: id.id),
       table.document(row) == live.fields, row.container ?? id.type == live.container,
       try !Self.countsUp(row, entry.base, table)
     {
+      report.note(id, .updatedCache)
+      try journal(entry, .accepted, version: live.version)
       return try become(live, entry)
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
@@ -199,7 +204,9 @@ struct Settlement {
     let id = entry.record
     let row = try transaction.row(table, id: id.id)
     if isEdited(entry, row, table) {
-      report.overwritten.append(Overwritten(record: id, fields: row.map { table.document($0) }))
+      let lost = row.map { table.document($0) }
+      report.overwritten.append(Overwritten(record: id, fields: lost))
+      try journal(entry, .overwritten, version: live?.version, lost: lost)
     }
     if let live {
       try become(live, entry)
@@ -238,18 +245,20 @@ struct Settlement {
     let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
     let container = moved ?? live?.container ?? before?.container ?? id.type
-    if let before {
+    let lost = try before.flatMap { before in
       // The place is lost too where it was chosen here: of a record made here, or moved here.
       let isPlaced = entry.base == nil || entry.destination(before.container) != nil
       let losesPlace = isPlaced && before.container ?? id.type != container
-      if try losesPlace || Self.losesEdit(table.document(before), entry.base, document) {
-        report.overwritten.append(Overwritten(record: id, fields: table.document(before)))
-      }
+      let mine = table.document(before)
+      return try losesPlace || Self.losesEdit(mine, entry.base, document) ? mine : nil
     }
+    if let lost { report.overwritten.append(Overwritten(record: id, fields: lost)) }
     if let live, live.fields == document && container == live.container {
+      try journal(entry, lost == nil ? .merged : .overwritten, version: live.version, lost: lost)
       try become(live, entry)
       return report.note(id, .updatedCache)
     }
+    try journal(entry, .merging, lost: lost)
     var repaired = false
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
@@ -288,15 +297,16 @@ struct Settlement {
     }
     if rejections(entry.record.type) == .discardAndRefetch {
       try report.failures.append(failure(entry, rejection, nextRetry: nil))
-      return try discard(entry, table)
+      return try discard(entry, table, rejection)
     }
     try postpone(entry, rejection)
   }
 
   /// Undoes the local change: the row is what the server last told, and the next pull of its container is whole.
-  mutating func discard(_ entry: OutboxEntry, _ table: TypeTable) throws {
+  mutating func discard(_ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection) throws {
     let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
+    try journal(entry, .rejected, reason: rejection, lost: lost)
     try InboxDecision.revert(entry, table, in: transaction)
     try PullState.resetAll(in: transaction)
   }

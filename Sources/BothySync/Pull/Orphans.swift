@@ -70,11 +70,11 @@ struct Orphans {
   private mutating func drop(_ entry: OutboxEntry) throws {
     let table = try transaction.catalog.table(entry.record.type)
     guard let row = try transaction.row(table, id: entry.record.id) else { return }
-    overwritten.append(Overwritten(record: entry.record, fields: table.document(row)))
+    try lose(entry, table.document(row))
     if entry.operationID == nil {
       for other in try Outbox.unit(of: entry.record, in: transaction).dropFirst() {
         let lost = try Outbox.localContent(of: other.record, in: transaction)
-        overwritten.append(Overwritten(record: other.record, fields: lost))
+        try lose(other, lost)
       }
       try Outbox.forget(entry.record, in: transaction)
       try transaction.evict(table, id: entry.record.id)
@@ -83,6 +83,13 @@ struct Orphans {
       try transaction.evict(table, id: entry.record.id)
       try change(entry, kind: .delete)
     }
+  }
+
+  private mutating func lose(_ entry: OutboxEntry, _ fields: FieldsDocument?) throws {
+    overwritten.append(Overwritten(record: entry.record, fields: fields))
+    try Journal.note(
+      Journal.Row(record: entry.record, revision: entry.revision, verdict: .overwritten, lost: fields),
+      in: transaction)
   }
 
   private func clear(_ field: FieldSchema, of entry: OutboxEntry, _ target: String) throws {

@@ -31,7 +31,8 @@ struct DeleteCommand: AsyncParsableCommand {
         }
       }
       let receipt = try await session.store.delete(record, options: RequestOptions(savePolicy: save))
-      if save == .cacheThenNetwork, session.address != nil { try await session.settle(receipt) }
+      let problem = try await session.problem(with: receipt, waits: save == .cacheThenNetwork)
+      if let problem { throw problem }
       let state = try session.store.state(of: record).name
       try output.print {
         "\(record) is deleted (\(state))."

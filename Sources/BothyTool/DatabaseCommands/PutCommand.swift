@@ -34,7 +34,7 @@ struct PutCommand: AsyncParsableCommand {
       let record = try reader.record(parsing: record == "-" ? Standard.read("-") : Array(record.utf8)).record
       let receipt = try await session.store.save(
         record, options: RequestOptions(savePolicy: save, isDraft: draft))
-      if save == .cacheThenNetwork, !draft, session.address != nil { try await session.settle(receipt) }
+      let problem = try await session.problem(with: receipt, waits: save == .cacheThenNetwork && !draft)
       let state = try session.store.state(of: record.recordID).name
       let version = try session.version(of: record.recordID, receipt)
       try output.print {
@@ -44,15 +44,43 @@ struct PutCommand: AsyncParsableCommand {
         writer.member("state", state)
         writer.member("version", version)
       }
+      if let problem { throw problem }
     }
   }
 }
 
 extension Session {
-  /// Waits for the server's word. Without a network the write stays pending, which is no failure.
-  func settle(_ receipt: SaveReceipt) async throws {
-    do { _ = try await receipt.outcome() } catch let error as SyncError where error.code == .unreachable {
+  /// Waits for the server's word, if it is to be waited for. Returns what a person must hear: that the server refused
+  /// the change, or that the change gave way. Without a network the write stays pending, which is no failure.
+  func problem(with receipt: SaveReceipt, waits: Bool) async throws -> ToolError? {
+    guard waits && address != nil else { return try problem(receipt.state, receipt.record) }
+    do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as SyncError
+      where error.code == .unreachable
+    {
       Standard.note("The server can't be reached; the change is kept here and sent by the next sync.")
+      return nil
+    }
+  }
+
+  private func problem(_ outcome: SaveOutcome, _ record: RecordID) throws -> ToolError? {
+    switch outcome {
+    case .pending, .draft, .accepted, .unknown: return nil
+    case .merged:
+      Standard.note("\(record) was changed on the server too; both changes were merged.")
+      return nil
+    case .overwritten:
+      let lost = try store.journal(of: record, limit: 1).first?.lost.map {
+        String(decoding: $0.bytes, as: UTF8.self)
+      }
+      return ToolError(
+        "\(record) was changed on the server too, and the server's side stayed. "
+          + (lost.map { "Yours was: \($0)" } ?? "The deletion was undone."))
+    case .rejected(let reason):
+      let fields = reason.fields.map(\.message).joined(separator: " ")
+      return ToolError(
+        "The server refused the change of \(record): "
+          + [reason.message, fields].filter { !$0.isEmpty }.joined(separator: " ")
+          + " Change it, or decide about it: bothy resolve.")
     }
   }
 

@@ -49,7 +49,8 @@ struct ShareCommand: AsyncParsableCommand {
           remove
           ? try await session.store.unshare(record, from: named, options: options)
           : try await session.store.share(record, with: named, options: options)
-        if save == .cacheThenNetwork, session.address != nil { try await session.settle(receipt) }
+        let problem = try await session.problem(with: receipt, waits: save == .cacheThenNetwork)
+        if let problem { throw problem }
       }
       let sharing = try session.store.sharing(of: record)
       let state = try session.store.state(of: record).name

@@ -40,13 +40,13 @@ struct ReceiptTests {
     #expect(try await receipt.outcome() == .accepted(version: "1"))
   }
 
-  @Test("A save in conflict says that it was merged")
-  func merged() async throws {
+  @Test("A save that gives way in a conflict says that it was overwritten")
+  func overwritten() async throws {
     let pair = try await Pair.sharing()
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
     let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
-    #expect(try await receipt.outcome() == .merged(version: "2"))
+    #expect(try await receipt.outcome() == .overwritten(version: "2"))
     #expect(try pair.a.title() == "theirs")
   }
 

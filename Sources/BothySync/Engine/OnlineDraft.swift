@@ -1,0 +1,141 @@
+import BothyStore
+
+/// A change on its way to the server: what was made of the record here, fixed once, beside what the server last told.
+struct OnlineDraft: Error, Sendable {
+  /// The record as it is here with the change, and as the server last told of it.
+  var context: MergeContext
+  var kind: Operation.Kind
+  /// What the operation is made against; nil where the server is not known to have the record.
+  var base: OutboxEntry.Base?
+  var sharing: SharingChange?
+  /// The sharing that the server last told of.
+  var knownSharing = Sharing.nobody
+  /// The revision of what was pending before; nil when nothing was.
+  var pending: Int64?
+  /// The values of sensitive fields, which are not part of what is kept of an operation.
+  var secrets: [SecretKey: String] = [:]
+  /// False when there is nothing to tell the server.
+  var isNeeded = true
+  /// The operation that was sent last.
+  var sent: Operation?
+  /// The fields that the caller gave, where it gave some alone and nothing is known of the record here.
+  var given: [String: JSONValue]?
+
+  /// Whether a conflict was met: then `base` is what the server answered with.
+  var isRebased = false
+  /// Whether the record is a merge of both sides.
+  var isMerged = false
+  /// The local content that gave way.
+  var lost: Overwritten?
+
+  init(_ context: MergeContext, kind: Operation.Kind, base: OutboxEntry.Base?) {
+    self.context = context
+    self.kind = kind
+    self.base = base
+  }
+
+  /// What is still to be sent; nil when the server has it all.
+  func operation(_ id: String) throws -> Operation? {
+    guard isNeeded else { return nil }
+    var fields: [String: JSONValue] = [:]
+    if kind != .delete {
+      fields = try PushBatchBuilder.changedFields(FieldsDocument(context.client ?? [:]), since: base)
+    }
+    let isMoved = context.container != nil && context.container != context.baseContainer
+    if isRebased && fields.isEmpty && !isMoved && sharing == nil && secrets.isEmpty {
+      if kind == .update || (kind == .delete && base == nil) { return nil }
+    }
+    let own = context.container == context.record.type ? nil : context.container
+    return Operation(
+      id: id, kind: kind, record: context.record,
+      container: kind == .insert ? own : kind == .update && isMoved ? context.container : nil,
+      base: base?.version, fields: fields, sharing: kind == .delete ? nil : sharing)
+  }
+
+  /// The record as the server has it after the operation; nil when that has deleted it.
+  func result(of operation: Operation, _ version: String, _ modified: Int64, _ record: ServerRecord?) throws
+    -> ServerRecord?
+  {
+    if operation.kind == .delete { return nil }
+    if let record { return record }
+    let sharing = operation.sharing?.applied(to: knownSharing) ?? knownSharing
+    return ServerRecord(
+      id: operation.record,
+      container: (operation.kind == .insert ? context.container : operation.container)
+        ?? context.baseContainer, version: version,
+      modified: modified, fields: try Settlement.result(of: operation, on: base), sharing: sharing)
+  }
+
+  // MARK: conflicts
+
+  /// The server's fields with the change on top, where both sides changed different ones; nil where they did not.
+  func disjoint() -> [String: JSONValue]? {
+    guard context.operation == .update, let base = context.base, let client = context.client,
+      var merged = context.serverFields, !context.isMovedByBoth
+    else { return nil }
+    for name in Set(client.keys).union(base.keys) where client[name] != base[name] {
+      guard merged[name] == base[name] else { return nil }
+      merged[name] = client[name]
+    }
+    return merged
+  }
+
+  /// Shows the draft what the server has.
+  mutating func meet(_ current: ServerRecord?) throws {
+    context.server = current
+    context.serverFields = try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() }
+    guard let given, let current, let fields = context.serverFields else { return }
+    // What else there is of the record is as the server has it.
+    context.operation = .update
+    context.base = fields
+    context.client = fields.merging(given) { $1 }.filter { !$0.value.isNull }
+    if context.container == context.baseContainer { context.container = current.container }
+    context.baseContainer = current.container
+    base = OutboxEntry.Base(current)
+    self.given = nil
+  }
+
+  /// Lays the change on what the server has, as was decided.
+  mutating func rebase(_ decision: MergeDecision) throws {
+    let live = context.server.flatMap { $0.isDeleted ? nil : $0 }
+    let result: [String: JSONValue]? =
+      switch decision {
+      case .client: context.client
+      case .server: context.serverFields
+      case .merged(let fields): fields
+      }
+    try note(result, decision)
+    let there = live?.container
+    let isMovedHere = context.container != nil && context.container != context.baseContainer
+    let followsServer = decision == .server || !isMovedHere
+    if let there, followsServer || there != context.baseContainer && decision != .client {
+      context.container = there
+    }
+    if result == nil { context.container = nil }
+    if context.container == nil && result != nil { context.container = there ?? context.baseContainer }
+    context.baseContainer = there ?? context.baseContainer
+    context.client = result
+    context.base = context.serverFields
+    base = live.map { OutboxEntry.Base($0) }
+    kind = result == nil ? .delete : live == nil ? .insert : .update
+    context.operation = kind
+    knownSharing = live?.sharing ?? .nobody
+    let rest = sharing.map { SharingChange(from: knownSharing, to: $0.applied(to: knownSharing)) }
+    sharing = rest?.isEmpty ?? true ? nil : rest
+    isRebased = true
+  }
+
+  /// Notes what of the change is not in the result.
+  private mutating func note(_ result: [String: JSONValue]?, _ decision: MergeDecision) throws {
+    if decision == .client { return }
+    isMerged = isMerged || context.client != context.base
+    let fields = context.client.map { FieldsDocument($0) }
+    guard let fields, let result else {
+      if fields != nil || result != nil { lost = lost ?? Overwritten(record: context.record, fields: fields) }
+      return
+    }
+    let before = context.base.map { OutboxEntry.Base(version: "", fields: FieldsDocument($0)) }
+    let isLost = try Settlement.losesEdit(fields, before, FieldsDocument(result))
+    if isLost { lost = lost ?? Overwritten(record: context.record, fields: fields) }
+  }
+}

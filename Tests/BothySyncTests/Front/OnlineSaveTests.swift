@@ -1,0 +1,130 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Saves of whole entities that go to the server first, over changes that this device has not seen.
+@Suite("Online saves over unseen changes")
+struct OnlineSaveTests {
+  private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
+
+  /// A pair on which B has changed T1 since A read it.
+  private func pair(
+    _ policy: MergePolicy = .fieldMerge, _ theirs: (SimulatedDevice) throws -> Void
+  ) async throws -> Pair {
+    let pair = try await Pair.sharing(policy: policy)
+    try theirs(pair.b)
+    await pair.b.store.sync()
+    return pair
+  }
+
+  private func save(
+    _ pair: Pair, by policy: SavePolicy = .networkThenCache, _ change: (inout Note) -> Void
+  ) async throws -> SaveOutcome {
+    var note = try #require(try pair.a.note())
+    change(&note)
+    return try await pair.a.store.save(note, options: .saving(policy)).state
+  }
+
+  @Test("A save keeps what others changed in other fields, under every policy", arguments: online)
+  func disjoint(save policy: SavePolicy) async throws {
+    for merge in [MergePolicy.fieldMerge, .serverModifiedWins, .clientWins, .lastModifiedWins] {
+      let title = try await pair(merge) { try $0.edit { $0.note = "theirs" } }
+      _ = try await save(title, by: policy) { $0.title = "mine" }
+      #expect(try await title.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
+      #expect(try await title.isEven())
+      let note = try await pair(merge) { try $0.retitle("theirs") }
+      _ = try await save(note, by: policy) { $0.note = "mine" }
+      #expect(try await note.server("T1") == ["title": "theirs", "note": "mine", "score": 0])
+      #expect(try await note.isEven())
+    }
+  }
+
+  @Test("A counter that both counted up has both counts", arguments: online)
+  func counter(save policy: SavePolicy) async throws {
+    let pair = try await pair { try $0.edit { $0.score += 5 } }
+    _ = try await save(pair, by: policy) { $0.score += 1 }
+    #expect(try await pair.server("T1")?["score"] == 6)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A field set to nil is cleared on the server", arguments: online)
+  func cleared(save policy: SavePolicy) async throws {
+    let pair = try await pair { try $0.edit { $0.note = "text" } }
+    await pair.a.store.sync()
+    _ = try await save(pair, by: policy) { $0.note = nil }
+    #expect(try await pair.server("T1") == ["title": "start", "score": 0])
+    #expect(try await pair.isEven())
+    #expect(try pair.a.note()?.note == nil)
+  }
+
+  @Test("A save of what others deleted makes it again only where the policy says so", arguments: online)
+  func deletedThere(save policy: SavePolicy) async throws {
+    let server = try await pair(.serverModifiedWins) { try $0.remove() }
+    let lost = try await save(server, by: policy) { $0.title = "mine" }
+    #expect(try await server.world.serverRecords().isEmpty)
+    if case .accepted = lost { Issue.record("accepted what was overwritten") }
+    #expect(try await server.isEven())
+    #expect(try server.a.note() == nil)
+    let merging = try await pair { try $0.remove() }
+    _ = try await save(merging, by: policy) { $0.title = "mine" }
+    #expect(try await merging.server("T1") == ["title": "mine", "score": 0])
+    #expect(try await merging.isEven())
+  }
+
+  @Test("A deletion over an unseen edit is for the merge policy to decide", arguments: online)
+  func deletion(save policy: SavePolicy) async throws {
+    let kept = try await pair { try $0.edit { $0.note = "unseen" } }
+    let state = try await kept.a.store.delete(.note(), options: .saving(policy)).state
+    if case .accepted = state { Issue.record("accepted a deletion that was undone") }
+    #expect(try await kept.server("T1")?["note"] == "unseen")
+    #expect(try await kept.isEven())
+    #expect(try kept.a.note()?.note == "unseen")
+    let gone = try await pair(.clientWins) { try $0.edit { $0.note = "unseen" } }
+    try await gone.a.store.delete(.note(), options: .saving(policy))
+    #expect(try await gone.world.serverRecords().isEmpty)
+    #expect(try await gone.isEven())
+  }
+
+  @Test("A field that both changed is asked about once, and the policy's answer is on the server")
+  func asked() async throws {
+    let calls = Calls()
+    let pair = try await pair(
+      .custom { context in
+        calls.add()
+        #expect(context.base?["title"] == "start" && context.client?["title"] == "mine")
+        return .merged((context.serverFields ?? [:]).merging(["title": "both"]) { $1 })
+      }
+    ) { try $0.retitle("theirs") }
+    _ = try await save(pair) { $0.title = "mine" }
+    #expect(calls.count == 1)
+    #expect(try await pair.serverTitle() == "both")
+    #expect(try pair.a.title() == "both")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A policy that throws changes nothing, here or there")
+  func throwing() async throws {
+    struct Undecided: Error {}
+    let pair = try await pair(.custom { _ in throw Undecided() }) { try $0.retitle("theirs") }
+    let error = await #expect(throws: SyncError.self) { try await save(pair) { $0.title = "mine" } }
+    #expect(error?.code == .conflict)
+    #expect(try await pair.serverTitle() == "theirs")
+    #expect(try pair.a.title() == "start")
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A merged save whose answer is lost stays pending, and is made once")
+  func lostAnswer() async throws {
+    let pair = try await pair { try $0.edit { $0.score += 5 } }
+    let calls = Calls()
+    pair.a.remote.setScript { calls.add() == 2 ? .lostAnswer : .none }
+    let state = try await save(pair) { $0.score += 1 }
+    #expect(state == .pending)
+    #expect(try pair.a.note()?.score == 6)
+    try pair.a.restart()
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 6)
+  }
+}

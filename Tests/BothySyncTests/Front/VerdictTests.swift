@@ -1,0 +1,161 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What became of a write, asked after the sync that decided it.
+@Suite("Verdicts outlive the sync")
+struct VerdictTests {
+  /// The receipt's outcome now and after a relaunch.
+  private func outcomes(_ receipt: SaveReceipt, _ pair: Pair) async throws -> [SaveOutcome] {
+    let now = try await receipt.outcome()
+    try pair.a.restart()
+    return [now, try await pair.a.store.receipt(for: receipt.record).outcome()]
+  }
+
+  @Test("A save that gave way to the server's is never accepted")
+  func overwritten() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
+    await pair.a.store.sync()
+    #expect(try pair.a.title() == "theirs")
+    let told = SaveOutcome.overwritten(version: "2")
+    #expect(try await outcomes(receipt, pair) == [told, told])
+    let entry = try #require(try pair.a.store.journal(of: .note()).first)
+    #expect(entry.outcome == told)
+    #expect(try entry.lost?.members()["title"] == "mine")
+  }
+
+  @Test("A save that was refused and undone says so, and why")
+  func undone() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
+    let receipt = try await pair.a.store.save(Note(id: "T1", "a", note: "refused"))
+    await pair.a.store.sync()
+    await pair.a.store.sync()
+    for outcome in try await outcomes(receipt, pair) {
+      guard case .rejected(let reason) = outcome else {
+        Issue.record("\(outcome) of what was refused")
+        continue
+      }
+      #expect(reason.code == "invalid")
+    }
+  }
+
+  @Test("A refused save that is reverted afterwards was refused")
+  func reverted() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes)
+    let receipt = try await pair.a.store.save(Note(id: "T1", "a", note: "refused"))
+    await pair.a.store.sync()
+    try pair.a.store.resolve(.note(), .revert)
+    for outcome in try await outcomes(receipt, pair) {
+      guard case .rejected = outcome else { Issue.record("\(outcome) of what was refused"); continue }
+    }
+  }
+
+  @Test("A pass that is over before the receipt is asked has told its verdict")
+  func loop() async throws {
+    let pair = try await Pair.sharing { $0.triggers = [.save] }
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    let store = pair.a.store
+    let loop = Task { await store.run(clock: VirtualClock()) }
+    try await until { store.status.phase == .idle }
+    let receipt = try await store.save(Note(id: "T1", "mine"))
+    try await until { try !pair.a.isPending() && store.status.phase == .idle }
+    #expect(try await receipt.outcome() == .overwritten(version: "2"))
+    loop.cancel()
+    await loop.value
+  }
+
+  @Test("A pending insert that the server has already is in the report, and was accepted")
+  func equal() async throws {
+    let pair = try Pair()
+    try pair.b.insert("T1", "same")
+    await pair.b.store.sync()
+    let receipt = try await pair.a.store.save(Note(id: "T1", "same"))
+    let report = await pair.a.store.sync()
+    #expect(report.synced.map(\.record) == [.note()])
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await receipt.outcome() == .accepted(version: "1"))
+  }
+
+  @Test("A merge is told as one when the server has it, and the first of two saves keeps its verdict")
+  func merged() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let receipt = try await pair.a.store.save(note)
+    await pair.a.store.sync()
+    #expect(try await receipt.outcome() == .merged(version: "3"))
+    let later = try await pair.a.store.save(Note(id: "T1", "later", note: "theirs"))
+    await pair.a.store.sync()
+    #expect(try await later.outcome() == .accepted(version: "4"))
+    #expect(try await receipt.outcome() == .merged(version: "3"))
+    #expect(try pair.a.store.receipt(for: .note()).state == .accepted(version: "4"))
+  }
+
+  @Test(
+    "A save that changes nothing is accepted at the version that is here; of a foreign record nothing is known"
+  )
+  func unknown() async throws {
+    let pair = try await Pair.sharing()
+    #expect(try pair.a.store.receipt(for: .note()).state == .unknown)
+    let note = try #require(try pair.a.note())
+    #expect(try await pair.a.store.save(note).state == .accepted(version: "1"))
+    #expect(try pair.a.store.receipt(for: .note("nobody")).state == .unknown)
+  }
+
+  @Test("Records written together that give way are all told as overwritten")
+  func together() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try await pair.a.store.write(.together) { transaction in
+      for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "mine" } }
+    }
+    let receipts = try ["T1", "T2"].map { try pair.a.store.receipt(for: .note($0)) }
+    await pair.a.store.sync()
+    for receipt in receipts {
+      guard case .overwritten = try await receipt.outcome() else {
+        Issue.record("\(receipt.record) was not overwritten")
+        continue
+      }
+    }
+    #expect(try pair.a.store.journal().count { $0.lost != nil } == 2)
+  }
+
+  @Test("The journal keeps a thousand writes that were taken, and what was overwritten before them")
+  func bounded() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    let lost = try await pair.a.store.save(Note(id: "T1", "mine"))
+    await pair.a.store.sync()
+    try pair.a.change { transaction in
+      for number in 0..<1200 { try transaction.insert(Note(id: "N\(1000 + number)", "x")) }
+    }
+    let first = try pair.a.store.receipt(for: .note("N1000"))
+    await pair.a.store.sync()
+    #expect(try pair.a.store.journal(limit: 5000).count == 1001)
+    #expect(try await first.outcome() == .unknown)
+    #expect(try await lost.outcome() == .overwritten(version: "2"))
+    #expect(try pair.a.store.receipt(for: .note("N2199")).state != .unknown)
+  }
+
+  @Test("Purging a record leaves nothing of its lost content; emptying the store empties the journal")
+  func purged() async throws {
+    let pair = try await Pair.sharing()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try await pair.a.store.save(Note(id: "T1", "mine"))
+    await pair.a.store.sync()
+    try pair.a.store.purge(.note())
+    #expect(try pair.a.store.journal().map(\.lost) == [nil])
+    try await pair.a.store.reset()
+    #expect(try pair.a.store.journal().isEmpty)
+  }
+}
