@@ -7,7 +7,7 @@ final class SyncEngine: Sendable {
   let gate = Gate()
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
-  let reports = Broadcast<SyncReport>()
+  let reports = ReportFeed()
   private let diary: SyncDiary
   private let state: Mutex<State>
   /// Rung for each thing the run loop must look at.

@@ -37,6 +37,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var lost: [RecordID] = []
   /// Why the sync did not run, or not to its end; nil when it did.
   public var skipped: SkipReason?
+  /// How many reports before this one were left out, because whoever reads them lagged too far behind. What they said
+  /// of local writes is in the journal.
+  public var missed = 0
   /// How long the server asked to wait, in seconds.
   public var retryAfter: Double?
 

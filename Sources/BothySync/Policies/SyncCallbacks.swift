@@ -16,20 +16,25 @@ public struct SyncCallbacks: Sendable {
   public var failedDeletes: FailureCallback?
   /// Told last, of all that was synced.
   public var completion: (@Sendable ([SyncedObject]) async -> Void)?
+  /// Told first, where callbacks were so slow that syncs before this one are not told of: how many.
+  public var missed: (@Sendable (Int) async -> Void)?
 
   /// All are nil unless given; a closure that is nil is left out, and changes nothing for the others.
   public init(
     failedInserts: FailureCallback? = nil, failedUpdates: FailureCallback? = nil,
-    failedDeletes: FailureCallback? = nil, completion: (@Sendable ([SyncedObject]) async -> Void)? = nil
+    failedDeletes: FailureCallback? = nil, completion: (@Sendable ([SyncedObject]) async -> Void)? = nil,
+    missed: (@Sendable (Int) async -> Void)? = nil
   ) {
     self.failedInserts = failedInserts
     self.failedUpdates = failedUpdates
     self.failedDeletes = failedDeletes
     self.completion = completion
+    self.missed = missed
   }
 
   /// Tells of one report, in the order above; returns when the last closure has.
   public func deliver(_ report: SyncReport) async {
+    if report.missed > 0 { await missed?(report.missed) }
     for (kind, callback) in [
       (Operation.Kind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
     ] {
@@ -79,8 +84,12 @@ extension SyncedStore {
     return report
   }
 
-  /// Tells the callbacks of every sync that ends, until the task is cancelled.
+  /// Tells the callbacks of every sync that ends, in order, until the task is cancelled. Syncs that ended before, since
+  /// the store was opened or since the last callbacks were told, come first. Up to 100 wait for callbacks that are slow
+  /// or not there yet; `missed` is told of more.
   public func tellReports(to callbacks: SyncCallbacks) async {
-    for await report in reports { await callbacks.deliver(report) }
+    let reader = engine.reports.takeWaiting()
+    defer { engine.reports.giveBack(reader) }
+    while let report = await reader.next() { await callbacks.deliver(report) }
   }
 }
