@@ -16,6 +16,9 @@ public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarke
 
 /// Lets no two records of the type hold the same value; a write that would throws `StoreError`
 /// `.uniqueViolation`. Optional fields may be nil any number of times.
+///
+/// Of synced types a server with the schema refuses what devices that were apart gave twice: the later one waits in the
+/// inbox. Until that is decided, or where the server has no schema, records here may collide; they can be edited.
 @attached(peer)
 public macro Unique() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 

@@ -17,8 +17,9 @@ struct ServeCommand: AsyncParsableCommand {
         bothy admin token create tokens.json --principal ada --space home
       JSON Web Tokens are HS256 or ES256, have an exp, and name the principal, its
       groups and its spaces by claims. Files of tokens and keys are read again when
-      they change. With --schema records are checked against it and its permissions
-      hold. SIGINT and SIGTERM let requests that are under way finish. The API
+      they change. With --schema records are checked against it, its permissions hold,
+      values of unique fields are unique in their space, and what refers to a record
+      that is not there is refused (--no-check-references takes it). SIGINT and SIGTERM let requests that are under way finish. The API
       describes itself at /openapi.json.
 
       With --database postgres://… any number of processes may serve the same spaces.
@@ -55,6 +56,8 @@ struct ServeCommand: AsyncParsableCommand {
   var blobs: String?
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
   var schema: String?
+  @Flag(help: "Take changes that refer to records which the space has not; the schema is checked otherwise.")
+  var noCheckReferences = false
   @Option(
     help: ArgumentHelp("Serve the tiles that lie in a folder.", valueName: "dir"), completion: .directory)
   var tiles: String?
@@ -121,6 +124,7 @@ struct ServeCommand: AsyncParsableCommand {
   ) async throws -> ServerConfiguration {
     var rules = AuthorityRules()
     if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
+    rules.checksReferences = !noCheckReferences
     rules.receiveSecrets = served.secretReceiver
     let control = try await access.control()
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {

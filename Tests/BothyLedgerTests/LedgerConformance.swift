@@ -29,7 +29,8 @@ struct LedgerConformance: Sendable {
         fields: isDeleted ? .empty : FieldsDocument(["title": .string(title), "score": 1])))
   }
 
-  static let checks = recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks
+  static let checks =
+    recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { ledger in

@@ -23,7 +23,8 @@ export function reason(entry) {
   return h("div", { class: "reason" },
     h("p", null, h("code", null, entry.reason.code), " ", entry.reason.message),
     entry.reason.fields.length ? h("ul", null, entry.reason.fields.map((field) =>
-      h("li", null, h("strong", null, field.field), ": ", field.message))) : null);
+      h("li", null, h("strong", null, field.field), ": ", field.message,
+        field.record ? [" ", field.type, " ", recordLink(field.type, field.record)] : null))) : null);
 }
 
 /** Here and there, field by field. */

@@ -107,6 +107,26 @@ enum LedgerSQL {
       SELECT id FROM operation WHERE space = $1 AND device = $2 AND id < $3 ORDER BY id LIMIT 1000)
     """
 
+  static let uniqueMark = "SELECT position FROM unique_mark WHERE space = $1 AND mark = $2"
+  static let holders = """
+    SELECT type, field, value, id FROM unique_value WHERE space = $1
+      AND (type, field, value) IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))
+    """
+  static let noteHolders = """
+    INSERT INTO unique_value (space, type, field, value, id)
+    SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) ON CONFLICT DO NOTHING
+    """
+  static let forgetHolders = """
+    DELETE FROM unique_value WHERE space = $1
+      AND (type, field, value, id) IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]))
+    """
+  static let beginUniqueMark = """
+    INSERT INTO unique_mark (space, mark, position) VALUES ($1, $2, $4)
+    ON CONFLICT (space, mark) DO UPDATE SET position = excluded.position WHERE unique_mark.position = $3
+    """
+  static let moveUniqueMark =
+    "UPDATE unique_mark SET position = $4 WHERE space = $1 AND mark = $2 AND position = $3"
+
   static let lists = "SELECT list FROM member WHERE space = $1 AND principal = $2"
   static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
   static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2"
@@ -175,7 +195,7 @@ enum LedgerSQL {
   /// The row of the space goes last: it holds the lock.
   static let removal = [
     "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
-    "space",
+    "unique_value", "unique_mark", "space",
   ].map { "DELETE FROM \($0) WHERE space = $1" }
 
   static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
@@ -190,7 +210,8 @@ enum LedgerSQL {
       addLists, putNotices, sign, signature, clearSignatures, startEpoch, raiseFloor, forgetTombstones,
       forgetDepartures, forgetNotices, hasUncommon, mark, forgetMarks, marked, acknowledge, acknowledged,
       forgetDevices,
-      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals,
+      uniqueMark, holders, noteHolders, forgetHolders, beginUniqueMark, moveUniqueMark, forgetOldDevices,
+      recordNumbers, outcomeNumber, deviceNumber, principals,
     ]
     + removal
     + Scope.allCases.flatMap {

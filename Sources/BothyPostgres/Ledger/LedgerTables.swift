@@ -68,6 +68,16 @@ enum LedgerTables {
     CREATE TABLE server (identity text NOT NULL);
     INSERT INTO server VALUES (gen_random_uuid()::text);
     """,
+    """
+    CREATE TABLE unique_value (
+      space text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, field text COLLATE "C" NOT NULL,
+      value text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (space, type, field, value, id)
+    );
+    CREATE TABLE unique_mark (
+      space text COLLATE "C" NOT NULL, mark text COLLATE "C" NOT NULL, position bigint NOT NULL,
+      PRIMARY KEY (space, mark)
+    );
+    """,
   ]
 
   /// Makes the schema and its tables where they are missing and takes the steps that are not yet taken. Processes that

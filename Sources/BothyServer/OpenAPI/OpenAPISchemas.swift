@@ -169,7 +169,10 @@ enum OpenAPISchemas {
     "Count":{"type":"object","required":["count"],"properties":{"count":{"type":"integer","minimum":0}},
       "additionalProperties":false},
     "FieldError":{"type":"object","required":["field","code","message"],"properties":{
-      "field":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"}},
+      "field":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"},
+      "type":{"type":"string","description":"The type of the record that it is about."},
+      "record":{"type":"string",
+        "description":"Its id: the record that has the unique value, or the missing one that the field refers to."}},
       "additionalProperties":false},
     "Problem":{"type":"object","required":["error"],"properties":{"error":{"type":"object",
       "required":["code","message","requestId"],"properties":{

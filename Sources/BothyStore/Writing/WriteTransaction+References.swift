@@ -8,10 +8,14 @@ extension WriteTransaction {
     try update(clearing.owner, fields: [clearing.field: value])
   }
 
-  /// Unique fields of synced types have no unique index; the app's own writes are checked here.
-  func checkUnique(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
+  /// Unique fields of synced types have no unique index; the app's own writes are checked here. A pull may bring records
+  /// that collide: a value that the record had before is left alone, so that its other fields can be edited.
+  func checkUnique(_ table: TypeTable, id: String, _ values: [FieldValue], before: [FieldValue]? = nil) throws
+  {
     guard table.schema.isSynced else { return }
-    for (field, value) in zip(table.schema.fields, values) where field.isUnique && !value.isNull {
+    for (position, field) in table.schema.fields.enumerated() where field.isUnique {
+      let value = values[position]
+      if value.isNull || value == before?[position] { continue }
       let select = try PreparedStatement(
         "SELECT _id FROM \(table.name) WHERE \(field.name.quotedIdentifier) = ? AND _id <> ? LIMIT 1",
         in: database)

@@ -174,7 +174,7 @@ public final class WriteTransaction: ReadTransaction {
     let values = conceal(values, table, id)
     // A secret changes nothing in the row, and is to be sent all the same.
     if before.values == values && values == given { return }
-    if table.hasSideWork { try checkUnique(table, id: id, values) }
+    if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }

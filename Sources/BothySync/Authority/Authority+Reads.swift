@@ -19,9 +19,10 @@ extension Authority {
     let now = now()
     try await keepBlobs(namedBy: [operation], in: space)
     return try await ledger.write(space: space) { ledger in
+      let start = ledger.head
       var batch = try batch(of: [operation], principal, now, ledger)
       let verdict = try batch.apply(operation)
-      try store(batch, in: ledger)
+      try store(batch, in: ledger, from: start)
       return verdict
     }
   }

@@ -127,6 +127,7 @@ public struct Authority: Sendable {
     let known = try ledger.outcomes(device: request.device, operations: request.operations.map(\.id))
     var batch = try batch(
       of: request.operations.filter { known[$0.id]?.isConflict ?? true }, principal, now, ledger)
+    let start = ledger.head
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(request.operations.count)
     for unit in request.units {
@@ -143,7 +144,8 @@ public struct Authority: Sendable {
         outcomes.append(Outcome(operation: operation.id, verdict))
       }
     }
-    try store(batch, in: ledger)
+    try batch.reconsider(request.operations.filter { known[$0.id] == nil }, &outcomes)
+    try store(batch, in: ledger, from: start)
     try ledger.remember(outcomes.compactMap(\.remembered), device: request.device, at: now)
     told.formUnion(batch.written.map(\.position))
     return outcomes
@@ -163,26 +165,31 @@ public struct Authority: Sendable {
 
   /// A batch that knows all records that the operations may need.
   func batch(
-    of operations: [Operation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerSnapshot
+    of operations: [Operation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction
   ) throws -> OperationBatch {
     var needed = operations.map(\.record)
     for operation in operations {
       if rules.checksReferences {
-        needed += rules.references(in: operation.fields, of: operation.record.type)
+        needed += rules.references(in: operation.fields, of: operation.record.type).map(\.id)
       }
       if let sharing = operation.sharing { needed += sharing.add.lists.map(PrincipalList.recordID) }
     }
+    let unique = UniqueFields(rules.schema)
+    let holders = try unique?.holders(of: operations, rules, in: ledger) ?? [:]
+    for (value, ids) in holders { needed += ids.map { RecordID(type: value.type, id: $0) } }
     let lists = try viewer(principal, in: ledger).lists
     return OperationBatch(
       judgement: Judgement(rules: rules, principal: principal, lists: lists, now: now), head: ledger.head,
-      records: try ledger.records(needed))
+      records: try ledger.records(needed), unique: unique, holders: holders)
   }
 
-  func store(_ batch: OperationBatch, in ledger: any LedgerTransaction) throws {
+  /// - Parameter start: the head before anything of the batch was stored.
+  func store(_ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64) throws {
     try ledger.put(batch.written)
     try ledger.put(batch.history, keeping: rules.historyLimit)
     var sight = SightChange(rules, ledger)
     try sight.follow(batch.changes)
+    try batch.unique?.follow(batch.changes, from: start, in: ledger)
   }
 
   /// Who asks; the lists are looked up only where something depends on them.

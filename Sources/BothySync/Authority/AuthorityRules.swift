@@ -4,7 +4,7 @@ public import BothyStore
 public struct AuthorityRules: Sendable {
   /// When given, records are checked against it; when nil, any type and field is kept as it comes.
   public var schema: Schema?
-  /// Whether a reference to a record that the space has not is refused. Needs a schema.
+  /// Whether a change that refers to a record that the space has not is refused. Needs a schema.
   public var checksReferences: Bool
   /// The most operations in one request.
   public var operationLimit: Int
@@ -20,10 +20,10 @@ public struct AuthorityRules: Sendable {
   /// it throws refuses the whole request. Nil refuses operations that have such values.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
 
-  /// Unless told otherwise: no schema, a thousand operations in a request, five thousand changes in an answer, a
-  /// mebibyte for a record, every version of the app.
+  /// Unless told otherwise: no schema, references checked where there is one, a thousand operations in a request, five
+  /// thousand changes in an answer, a mebibyte for a record, every version of the app.
   public init(
-    schema: Schema? = nil, checksReferences: Bool = false, operationLimit: Int = 1000, pageLimit: Int = 5000,
+    schema: Schema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000, pageLimit: Int = 5000,
     recordSizeLimit: Int = 1 << 20, minimumSchemaVersion: Int = 0
   ) {
     self.schema = schema
@@ -156,13 +156,15 @@ extension AuthorityRules {
     return complete
   }
 
-  /// The types of `schema` that a field refers to, with the ids in `fields`.
-  func references(in fields: [String: JSONValue], of type: String) -> [RecordID] {
+  /// The records that `fields` refer to, each with its field. Those of types that are not synced never reach a server.
+  func references(in fields: [String: JSONValue], of type: String) -> [(field: String, id: RecordID)] {
     guard checksReferences, let declared = schema?[type] else { return [] }
-    return declared.fields.flatMap { field -> [RecordID] in
-      guard let target = field.kind.target?.type, let value = fields[field.name] else { return [] }
+    return declared.fields.flatMap { field -> [(field: String, id: RecordID)] in
+      guard let target = field.kind.target?.type, schema?[target]?.isSynced ?? false,
+        let value = fields[field.name]
+      else { return [] }
       let ids = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
-      return ids.map { RecordID(type: target, id: $0) }
+      return ids.map { (field.name, RecordID(type: target, id: $0)) }
     }
   }
 }

@@ -66,6 +66,10 @@ public protocol LedgerSnapshot {
   /// The position of the last change in a scope, 0 if there is none.
   func position(of scope: PullScope) throws -> Int64
 
+  /// The records that are noted to have these values of unique fields, and up to which position those of the fields with
+  /// this mark are noted. Some may have another value by now, or be gone.
+  func holders(of values: [UniqueValue], marked mark: String) throws -> UniqueHolders
+
   /// The ids of the lists that a principal is a member of.
   func lists(of principal: String) throws -> Set<String>
   /// The members of a list, by name, as `setMembers` gave them; none for a list that is not there.
@@ -88,6 +92,11 @@ public protocol LedgerTransaction: LedgerSnapshot {
   /// Forgets the outcomes of a device's operations whose ids sort before `operation` and that were remembered before
   /// `time`; some of very many only at a later call.
   func forget(device: String, before operation: String, rememberedBefore time: Int64) throws
+  /// Notes which records have which values of unique fields, and forgets others; what is noted twice is noted once.
+  func note(_ holders: [UniqueHolder], forgetting gone: [UniqueHolder]) throws
+  /// Says that the values of the fields with this mark are noted up to `position`, if they were noted up to `start`. Nothing
+  /// is noted of fields that were never marked, which is up to 0.
+  func setNoted(upTo position: Int64, from start: Int64, marked mark: String) throws
   /// Replaces the members of a list; none forgets it.
   func setMembers(_ members: Set<String>, of list: String) throws
   /// Sets the lists that a record is shared with.

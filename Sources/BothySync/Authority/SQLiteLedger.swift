@@ -158,7 +158,7 @@ public final class SQLiteLedger: Ledger {
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
-        """ + upkeepTables)
+        """ + upkeepTables + uniqueTables)
     if let identity = try String.fetchOne(database, sql: "SELECT identity FROM server") { return identity }
     let identity = UUIDv7.make()
     try database.execute(sql: "INSERT INTO server VALUES (?)", arguments: [identity])

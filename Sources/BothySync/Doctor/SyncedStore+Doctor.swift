@@ -29,6 +29,7 @@ struct BookkeepingCheck: StoreCheck {
     }
     for table in transaction.catalog.tables where table.schema.isSynced {
       findings += try strays(table, in: transaction)
+      findings += try duplicates(table, in: transaction)
     }
     findings += try brokenBases(in: transaction)
     findings += try strayPages(in: transaction)
@@ -120,6 +121,33 @@ struct BookkeepingCheck: StoreCheck {
         .note, check: "sync", "\(count) records of \(table.schema.name) are on this device only.",
         remedy: "They were accepted so, or written before the type was synced; save them again to send them.")
     ]
+  }
+
+  /// Values of unique fields that several records have, by the field's index. A pull brings such from a server that was
+  /// started without the schema, and a refused record has them until it is changed.
+  private func duplicates(
+    _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> [StoreDiagnosis.Finding] {
+    var findings: [StoreDiagnosis.Finding] = []
+    for field in table.schema.fields where field.isUnique {
+      let column = field.name.quotedIdentifier
+      let select = try PreparedStatement(
+        """
+        SELECT count(*), min(_id), max(_id) FROM \(table.name) WHERE \(column) IS NOT NULL
+        GROUP BY \(column) HAVING count(*) > 1 ORDER BY 2 LIMIT 20
+        """, in: transaction.database)
+      defer { select.reset() }
+      while try select.step() {
+        let (first, last) = (select.text(at: 1) ?? "", select.text(at: 2) ?? "")
+        findings.append(
+          StoreDiagnosis.Finding(
+            .warning, check: "unique",
+            "\(select.int(at: 0)) records of \(table.schema.name) have the same '\(field.name)', which is unique; "
+              + "'\(first)' and '\(last)' are among them.",
+            remedy: "Give all but one another value: `bothy db put`, or in the app."))
+      }
+    }
+    return findings
   }
 
   private static func error(_ message: String) -> StoreDiagnosis.Finding {

@@ -99,6 +99,12 @@ extension Rejection {
       writer.value(field.code)
       writer.key("message")
       writer.value(field.message)
+      if let record = field.record {
+        writer.key("type")
+        writer.value(record.type)
+        writer.key("record")
+        writer.value(record.id)
+      }
       writer.endObject()
     }
     writer.endArray()
@@ -112,14 +118,19 @@ extension Rejection {
     case "fields":
       try reader.array { reader in
         var error = FieldError(field: "", code: "", message: "")
+        var type: String?
+        var record: String?
         try reader.object { name, reader in
           switch name {
           case "field": error.field = try reader.string()
           case "code": error.code = try reader.string()
           case "message": error.message = try reader.string()
+          case "type": type = try reader.string()
+          case "record": record = try reader.string()
           default: try reader.skip()
           }
         }
+        if let type, let record { error.record = RecordID(type: type, id: record) }
         fields.append(error)
       }
     default: try reader.skip()

@@ -1,4 +1,4 @@
-import BothyStore
+public import BothyStore
 
 /// What became of one operation on the server.
 public struct Outcome: Sendable, Hashable {
@@ -36,11 +36,13 @@ public struct Rejection: Sendable, Hashable, Codable {
   static let incompleteGroup = "incompleteGroup"
   /// The code of operations on which the server failed inside.
   static let serverError = "serverError"
+  /// The code of a change that gives a unique field a value that another record has.
+  static let uniqueViolation = "uniqueViolation"
 
   /// Whether the operation may have been applied all the same: only the same one can be sent again.
   var leavesDoubt: Bool { code == Self.serverError }
 
-  /// A word to branch on: `forbidden`, `invalid`, `unknownType`, `unknownReference`, `tooLarge`, …
+  /// A word to branch on: `forbidden`, `invalid`, `unknownType`, `unknownReference`, `uniqueViolation`, …
   public var code: String
   /// A sentence for people.
   public var message: String
@@ -55,12 +57,16 @@ public struct Rejection: Sendable, Hashable, Codable {
     public var code: String
     /// A sentence for people, to show at the field.
     public var message: String
+    /// The other record that it is about: the one that has the unique value, or the missing one that the field refers to.
+    /// Nil where there is none, and where the principal may not see it.
+    public var record: RecordID?
 
     /// What servers answer with, one for each field that is wrong.
-    public init(field: String, code: String, message: String) {
+    public init(field: String, code: String, message: String, record: RecordID? = nil) {
       self.field = field
       self.code = code
       self.message = message
+      self.record = record
     }
   }
 

@@ -1,0 +1,47 @@
+import BothyStore
+import BothySync
+
+/// Who has which values of unique fields.
+extension PostgresTransaction {
+  func holders(of values: [UniqueValue], marked mark: String) throws -> UniqueHolders {
+    var noted = statement(LedgerSQL.uniqueMark)
+    noted.bind(mark)
+    let position = try read(noted)
+    var found = UniqueHolders(position: position.count > 0 ? position.int(0, 0) : 0)
+    guard !values.isEmpty else { return found }
+    var select = statement(LedgerSQL.holders)
+    select.bind(values.map(\.type))
+    select.bind(values.map(\.field))
+    select.bind(values.map(\.value))
+    let rows = try read(select)
+    for row in 0..<rows.count {
+      let value = UniqueValue(
+        type: rows.text(row, 0) ?? "", field: rows.text(row, 1) ?? "", value: rows.text(row, 2) ?? "")
+      found.ids[value, default: []].insert(rows.text(row, 3) ?? "")
+    }
+    return found
+  }
+
+  func note(_ holders: [UniqueHolder], forgetting gone: [UniqueHolder]) throws {
+    write(LedgerSQL.forgetHolders, gone)
+    write(LedgerSQL.noteHolders, holders)
+  }
+
+  private func write(_ sql: String, _ holders: [UniqueHolder]) {
+    guard !holders.isEmpty else { return }
+    var change = statement(sql)
+    change.bind(holders.map(\.value.type))
+    change.bind(holders.map(\.value.field))
+    change.bind(holders.map(\.value.value))
+    change.bind(holders.map(\.id))
+    write(change)
+  }
+
+  func setNoted(upTo position: Int64, from start: Int64, marked mark: String) throws {
+    var set = statement(start == 0 ? LedgerSQL.beginUniqueMark : LedgerSQL.moveUniqueMark)
+    set.bind(mark)
+    set.bind(start)
+    set.bind(position)
+    write(set)
+  }
+}

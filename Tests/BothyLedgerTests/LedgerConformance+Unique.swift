@@ -1,0 +1,135 @@
+import BothyStore
+import BothySync
+import Testing
+
+/// Unique fields, checked by the server's rule in the ledger's transaction.
+extension LedgerConformance {
+  private static func schema(_ permissions: Permissions? = nil) -> Schema {
+    var type = TypeSchema(
+      "User",
+      fields: [
+        FieldSchema("email", .text, optional: true, unique: true), FieldSchema("name", .text, optional: true),
+        FieldSchema("number", .double, optional: true, unique: true),
+        FieldSchema("boss", .reference(to: "User", onDelete: .nullify), optional: true),
+      ])
+    type.permissions = permissions
+    return Schema(types: [type])
+  }
+
+  private static func operation(
+    _ id: String, _ kind: BothySync.Operation.Kind, base: String? = nil,
+    _ fields: [String: JSONValue] = [:], group: Int? = nil
+  ) -> BothySync.Operation {
+    Operation(
+      id: "op-\(id)", kind: kind, record: RecordID(type: "User", id: id), base: base, fields: fields,
+      group: group.map { .init(id: "g", size: $0) })
+  }
+
+  private static func insert(
+    _ id: String, _ fields: [String: JSONValue] = [:], group: Int? = nil
+  ) -> BothySync.Operation { operation(id, .insert, fields, group: group) }
+
+  /// Sends the operations in one request of a device of its own, and puts the verdicts into words.
+  private static func send(
+    _ operations: [BothySync.Operation], to ledger: any Ledger, schema: Schema? = schema(),
+    by name: String = "ann",
+    space: String = "s"
+  ) async throws -> [String] {
+    let rules = AuthorityRules(schema: schema)
+    let authority = Authority(ledger: ledger, rules: rules, now: { 1000 })
+    let request = SyncRequest(device: UUIDv7.make(), operations: operations)
+    return try await authority.sync(space: space, principal: Principal(name), request).outcomes.map {
+      outcome in
+      switch outcome.verdict {
+      case .applied, .duplicate: "applied"
+      case .conflict: "conflict"
+      case .waiting(let on): "waits for \(on)"
+      case .rejected(let rejection):
+        ([rejection.code] + rejection.fields.map { "\($0.field) \($0.record?.id ?? "hidden")" })
+          .joined(separator: " ")
+      }
+    }
+  }
+
+  static let uniqueChecks: [Check] = [
+    Check("A taken value of a unique field is refused with field and record, in its space alone") { ledger in
+      #expect(try await send([insert("u1", ["email": "x"])], to: ledger) == ["applied"])
+      let taken = [insert("u2", ["email": "x"]), insert("u3", ["email": "X"])]
+      #expect(try await send(taken, to: ledger) == ["uniqueViolation email u1", "applied"])
+      #expect(try await send([insert("u2", ["email": "x"])], to: ledger, space: "other") == ["applied"])
+      let twice = [insert("u4", ["number": 1.0]), insert("u5", ["number": 1])]
+      #expect(try await send(twice, to: ledger) == ["applied", "uniqueViolation number u4"])
+      // Nothing is a value that could be taken, and a long one is compared whole.
+      let long = String(repeating: "é", count: 5000)
+      let others = [
+        insert("u6"), insert("u7", ["email": .null]), insert("u8", ["email": .string(long)]),
+        insert("u9", ["email": .string(long + "\u{0}")]), insert("u10", ["email": .string(long)]),
+      ]
+      let found = try await send(others, to: ledger)
+      #expect(
+        found == [
+          "applied", "applied", "applied", "applied", "uniqueViolation email u8",
+        ])
+    },
+    Check("A value is free when its record is deleted or has another, also later in the request") { ledger in
+      _ = try await send([insert("u1", ["email": "x"]), insert("u2", ["email": "y"])], to: ledger)
+      let request = [
+        insert("u3", ["email": "x"]), insert("u4", ["email": "y", "boss": "u3"]),
+        insert("u5", ["boss": "u4"]), operation("u1", .delete, base: "1"),
+        operation("u2", .update, base: "2", ["email": "z"]),
+      ]
+      let done = try await send(request, to: ledger)
+      #expect(done == ["applied", "applied", "applied", "applied", "applied"])
+      #expect(
+        try await send([insert("u6", ["email": "z"]), insert("u7", ["email": "x"])], to: ledger)
+          == ["uniqueViolation email u2", "uniqueViolation email u3"])
+    },
+    Check("Records trade their values in one request, alone and as a group") { ledger in
+      for group in [nil, 2] {
+        let space = "trade \(group ?? 0)"
+        _ = try await send(
+          [insert("u1", ["email": "x"]), insert("u2", ["email": "y"])], to: ledger, space: space)
+        let trade = [
+          operation("u1", .update, base: "1", ["email": "y"], group: group),
+          operation("u2", .update, base: "2", ["email": "x"], group: group),
+        ]
+        #expect(try await send(trade, to: ledger, space: space) == ["applied", "applied"])
+      }
+      let group = [insert("u8", ["email": "n"], group: 2), insert("u9", ["email": "n"], group: 2)]
+      #expect(
+        try await send(group, to: ledger) == ["uniqueViolation email u9", "uniqueViolation email u8"])
+    },
+    Check("Values that came without the schema are found, and records that collide can be edited") { ledger in
+      let twins = [insert("u1", ["email": "x"]), insert("u2", ["email": "x"])]
+      let first = try await send(twins, to: ledger, schema: nil)
+      #expect(first == ["applied", "applied"])
+      #expect(try await send([insert("u3", ["email": "x"])], to: ledger) == ["uniqueViolation email u1"])
+      let edits = [
+        operation("u1", .update, base: "1", ["name": "n", "email": "x"]),
+        operation("u2", .update, base: "2", ["email": "y"]),
+      ]
+      #expect(try await send(edits, to: ledger) == ["applied", "applied"])
+      // Again without, and then with it.
+      #expect(try await send([insert("u4", ["email": "w"])], to: ledger, schema: nil) == ["applied"])
+      let later = [insert("u5", ["email": "w"]), insert("u6", ["email": "y"])]
+      #expect(try await send(later, to: ledger) == ["uniqueViolation email u4", "uniqueViolation email u2"])
+    },
+    Check("A record that the principal may not see is not named") { ledger in
+      let hidden = schema(Permissions(read: .owner))
+      let first = try await send([insert("u1", ["email": "x"])], to: ledger, schema: hidden)
+      #expect(first == ["applied"])
+      #expect(
+        try await send([insert("u2", ["email": "x"])], to: ledger, schema: hidden, by: "bob")
+          == ["uniqueViolation email hidden"])
+    },
+    Check("A reference that led nowhere before stops no edit of its record") { ledger in
+      _ = try await send([insert("u1", ["boss": "nobody"])], to: ledger, schema: nil)
+      let edits = [operation("u1", .update, base: "1", ["name": "n", "boss": "nobody"])]
+      #expect(try await send(edits, to: ledger) == ["applied"])
+      let other = [
+        operation("u1", .update, base: "2", ["boss": "somebody"]), insert("u2", ["boss": "u2"]),
+      ]
+      #expect(try await send(other, to: ledger) == ["unknownReference boss somebody", "applied"])
+    },
+  ]
+}
