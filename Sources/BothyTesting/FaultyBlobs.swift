@@ -14,6 +14,12 @@ struct FaultyBlobs: BlobRemote {
     try await pass(.holding(sha256)) { () async throws(RemoteError) in try await remote.holding(of: sha256) }
   }
 
+  func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await pass(.holding(sha256)) { () async throws(RemoteError) in
+      try await remote.verifiedHolding(of: sha256)
+    }
+  }
+
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
     try await pass(.upload(part.sha256, offset: part.offset)) { () async throws(RemoteError) in
       try await remote.upload(part)

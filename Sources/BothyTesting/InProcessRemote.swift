@@ -95,6 +95,10 @@ private struct InProcessBlobs: BlobRemote {
     try await remote.mapped { try await remote.authority.blobHolding(space: remote.space, sha256) }
   }
 
+  func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await remote.mapped { try await remote.authority.verifiedBlobHolding(space: remote.space, sha256) }
+  }
+
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
     try await remote.mapped { try await remote.authority.uploadBlob(space: remote.space, part) }
   }

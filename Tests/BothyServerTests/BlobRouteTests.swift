@@ -57,6 +57,40 @@ struct BlobRouteTests {
     }
   }
 
+  @Test("A damaged blob is wanted from the devices once a reader says so, and replaced by an upload")
+  func damaged() async throws {
+    let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var server = try ServerUnderTest()
+    server.configuration.blobs = FolderVault(at: folder, now: { 1000 })
+    try await server.run { call in
+      _ = try await call(.put, address(), text, bytesType)
+      let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+      let file = try #require(files.first { $0.hasSuffix(name) })
+      try Data("hello wörld".utf8).write(to: URL(fileURLWithPath: folder + "/" + file))
+      let wanted = { () async throws -> Bool in
+        let reply = try await call(
+          .post, "/v1/spaces/hut/sync", #"{"device":"d","pulls":[{"container":"Todo"}]}"#)
+        return reply.text.contains("wantedBlobs")
+      }
+      #expect(try await call(.head, address()).status == 200)
+      #expect(try await !wanted())
+      var fields: HTTPFields = [:]
+      if let name = HTTPField.Name("Want-Repr-Digest") { fields[name] = "sha-256=1" }
+      #expect(try await call(.head, address(), nil, fields).status == 404)
+      #expect(try await wanted())
+      #expect(try await call(.put, address(), text, bytesType).status == 201)
+      #expect(try await call(.head, address(), nil, fields).status == 200)
+      #expect(try await call(.get, address()).text == text)
+      #expect(try await !wanted())
+      // One that somebody wanted to read and that is not there is asked for too; who has it brings it.
+      #expect(try await call(.get, address("other")).status == 404)
+      let reply = try await call(
+        .post, "/v1/spaces/other/sync", #"{"device":"d","pulls":[{"container":"Todo"}]}"#)
+      #expect(reply.text.contains("wantedBlobs") && !reply.text.contains(name))
+    }
+  }
+
   @Test(
     "ranges are given as asked for (RFC 9110)",
     arguments: [

@@ -14,7 +14,16 @@ private struct BlobRoutes: BlobRemote {
   private static let uploadLength = HTTPField.Name("Upload-Length") ?? .server
 
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    let response = try await send(.head, sha256, [:])
+    try await holding(of: sha256, [:])
+  }
+
+  func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    // RFC 9530, 4: the digest of the bytes themselves.
+    try await holding(of: sha256, [HTTPField.Name("Want-Repr-Digest") ?? .range: "sha-256=1"])
+  }
+
+  private func holding(of sha256: String, _ fields: HTTPFields) async throws(RemoteError) -> BlobHolding {
+    let response = try await send(.head, sha256, fields)
     switch response.status {
     case 200:
       guard let size = response.headers[.contentLength].flatMap(Int64.init), size >= 0 else {

@@ -18,8 +18,9 @@ struct Upkeep: Service {
       do {
         var round = 0
         while true {
-          await sweep()
+          // Uploads that records name are kept first.
           await lookAfterSpaces(withBlobs: round % 24 == 0)
+          await sweep()
           round += 1
           try await Task.sleep(for: .seconds(3600))
         }

@@ -109,7 +109,10 @@ enum OpenAPISchemas {
       "history":{"$ref":"#/components/schemas/ServerHistory"},
       "principal":{"type":"string","description":"The name that the server knows the sender by."},
       "outcomes":{"type":"array","items":{"$ref":"#/components/schemas/Outcome"}},
-      "pages":{"type":"array","items":{"$ref":"#/components/schemas/Page"}}},"additionalProperties":false},
+      "pages":{"type":"array","items":{"$ref":"#/components/schemas/Page"}},
+      "wantedBlobs":{"type":"array","items":{"type":"string"},
+        "description":"Blobs that the server lacks: of each the first 32 digits of the SHA-256 of 'wanted ' and its name."}},
+      "additionalProperties":false},
     "Container":{"type":"object","required":["container","count","position","validator","containers"],
       "properties":{
       "container":{"type":"string"},"count":{"type":"integer","minimum":0},

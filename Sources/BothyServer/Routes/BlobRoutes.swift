@@ -22,7 +22,7 @@ extension ServerParts {
         summary: """
           The blob's bytes, or one range of them. HEAD of a blob that is being uploaded is answered 404 with how much is here.
           """,
-        parameters: [.range, .ifRange, .ifNoneMatch],
+        parameters: [.range, .ifRange, .ifNoneMatch, .wantReprDigest],
         answers: [
           .init(status: 200, about: "All of it.", schema: "Bytes", type: Answer.bytesType, headers: names),
           .init(
@@ -49,9 +49,15 @@ extension ServerParts {
   private func getBlob(_ call: Call) async throws -> Answer {
     let name = call.names["sha256"] ?? ""
     let size: Int64
-    switch try await authority.blobHolding(space: call.space, name) {
+    let isVerified = call.headers[.wantReprDigest]?.contains("sha-256") ?? false
+    let holding =
+      isVerified
+      ? try await authority.verifiedBlobHolding(space: call.space, name)
+      : try await authority.blobHolding(space: call.space, name)
+    switch holding {
     case .whole(let found): size = found
     case .part(let received):
+      if call.method == .get { try await authority.wantBlob(space: call.space, name) }
       var problem = ServerProblem.notFound
       problem.headers[.uploadOffset] = String(received)
       throw problem
@@ -98,17 +104,19 @@ extension ServerParts {
   private func putBlob(_ call: Call) async throws -> Answer {
     let name = call.names["sha256"] ?? ""
     let bytes = Array(call.body.readableBytesView)
-    guard case .part(let received) = try await authority.blobHolding(space: call.space, name) else {
-      return Self.taken(name, bytes.count, .ok)
+    // What is here of it is the beginning of the same bytes, or the checksum will tell. If it is whole, it is compared.
+    var start = 0
+    var status = HTTPResponse.Status.ok
+    if case .part(let received) = try await authority.blobHolding(space: call.space, name) {
+      start = min(Int(received), bytes.count)
+      status = .created
     }
-    // What is here of it is the beginning of the same bytes, or the checksum will tell.
-    let start = min(Int(received), bytes.count)
     let part = BlobPart(
       sha256: name, size: Int64(bytes.count), offset: Int64(start), bytes: Array(bytes[start...]))
     guard case .whole(let size) = try await authority.uploadBlob(space: call.space, part) else {
       throw ServerProblem.unavailable("The same blob is being uploaded by somebody else; try again.")
     }
-    return Self.taken(name, Int(size), .created)
+    return Self.taken(name, Int(size), status)
   }
 
   private func uploadBlobPart(_ call: Call) async throws -> Answer {
@@ -116,11 +124,10 @@ extension ServerParts {
     let (offset, length) = (try call.number(.uploadOffset), try call.number(.uploadLength))
     let part = BlobPart(
       sha256: name, size: length, offset: offset, bytes: Array(call.body.readableBytesView))
-    if case .whole(let size) = try await authority.blobHolding(space: call.space, name) {
-      return Self.taken(name, Int(size), .ok)
-    }
+    var status = HTTPResponse.Status.created
+    if case .whole = try await authority.blobHolding(space: call.space, name) { status = .ok }
     switch try await authority.uploadBlob(space: call.space, part) {
-    case .whole(let size): return Self.taken(name, Int(size), .created)
+    case .whole(let size): return Self.taken(name, Int(size), status)
     case .part(let received) where received == offset + Int64(part.bytes.count):
       return Answer(.noContent, headers: [.uploadOffset: String(received)])
     case .part(let received):
@@ -175,6 +182,7 @@ extension Call {
 extension HTTPField.Name {
   static let uploadOffset = HTTPField.Name("Upload-Offset") ?? .server
   static let uploadLength = HTTPField.Name("Upload-Length") ?? .server
+  fileprivate static let wantReprDigest = HTTPField.Name("Want-Repr-Digest") ?? .server
 }
 
 extension Route.Parameter {
@@ -184,6 +192,9 @@ extension Route.Parameter {
   fileprivate static let ifRange = Self(
     name: "If-Range", place: .header, schema: #"{"type":"string"}"#,
     about: "Give the range only of the blob with this entity tag, else all.")
+  fileprivate static let wantReprDigest = Self(
+    name: "Want-Repr-Digest", place: .header, schema: #"{"type":"string"}"#,
+    about: "`sha-256=1` lets the server read all bytes first: a damaged blob is put aside and answered 404.")
   fileprivate static let uploadOffset = Self(
     name: "Upload-Offset", place: .header, schema: #"{"type":"integer","minimum":0}"#,
     about: "Where the part begins.", isRequired: true)

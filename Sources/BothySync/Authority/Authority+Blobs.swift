@@ -7,6 +7,31 @@ extension Authority {
     try await vault(for: sha256).holding(of: sha256, in: space)
   }
 
+  /// The same after reading all of its bytes: one that is damaged is put aside, and the devices are asked for it. No
+  /// transaction. Throws `BlobProblem`.
+  public func verifiedBlobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
+    let vault = try vault(for: sha256)
+    let holding = try await vault.verifiedHolding(of: sha256, in: space)
+    if case .part = holding { try await vault.want([sha256], in: space, limit: Self.wishLimit) }
+    return holding
+  }
+
+  /// Asks the devices for a blob that somebody wanted to read and that is not there. No transaction. Throws `BlobProblem`.
+  public func wantBlob(space: String, _ sha256: String) async throws {
+    try await vault(for: sha256).want([sha256], in: space, limit: Self.wishLimit)
+  }
+
+  /// The most wanted blobs of a space that were asked for by readers: what they ask for may never have been there.
+  private static let wishLimit = 1000
+
+  /// The most blobs that one answer asks for.
+  private static let wishesTold = 500
+
+  /// What an answer asks the device for, by names that tell nothing to those who have not the blob.
+  func wantedBlobs(in space: String) async throws -> [String] {
+    try await blobs?.wanted(in: space, limit: Self.wishesTold).map { BlobWish.name(of: $0) } ?? []
+  }
+
   /// Takes a part of a blob where it continues what the space has. No transaction. Throws `BlobProblem`.
   public func uploadBlob(space: String, _ part: BlobPart) async throws -> BlobHolding {
     let vault = try vault(for: part.sha256)
@@ -19,7 +44,11 @@ extension Authority {
   /// Bytes of a blob, fewer at its end. No transaction. Throws `BlobProblem` `.notFound` when the space has it not, or
   /// not whole.
   public func downloadBlob(space: String, _ sha256: String, _ range: Range<Int64>) async throws -> [UInt8] {
-    try await vault(for: sha256).read(sha256, range, in: space)
+    let vault = try vault(for: sha256)
+    do { return try await vault.read(sha256, range, in: space) } catch let problem as BlobProblem {
+      if problem.code == .notFound { try await wantBlob(space: space, sha256) }
+      throw problem
+    }
   }
 
   private func vault(for sha256: String) throws -> any BlobVault {

@@ -87,13 +87,18 @@ extension Authority {
 public struct SpaceCheck: Sendable, Hashable {
   /// The digest of all live records, whoever may see them.
   public var digest: ScopeDigest
-  /// The blobs that records name and that are not there, by name.
+  /// The blobs that records name and that are not there, by name, the damaged ones among them.
   public var missingBlobs: [String]
+  /// Those that were there and had another checksum than their name says. They were put aside.
+  public var damagedBlobs: [String] = []
 }
 
 extension Authority {
-  /// Reads every record of a space and looks for every blob they name. Throws where a record cannot be read.
-  public func verify(space: String) async throws -> SpaceCheck {
+  /// Reads every record of a space and every blob they name. A damaged blob is put aside. Devices that hold what is missing
+  /// are asked for it at their next sync. Throws where a record cannot be read.
+  ///
+  /// - Parameter readsBlobs: false looks only whether the blobs are there.
+  public func verify(space: String, readsBlobs: Bool = true) async throws -> SpaceCheck {
     let (digest, named) = try await ledger.read(space: space) { ledger in
       var sum = DigestSum(parts: 0)
       var named: Set<String> = []
@@ -105,13 +110,18 @@ extension Authority {
       }
       return (sum.digest(of: .space, position: ledger.head), named)
     }
-    var missing: [String] = []
-    if let blobs {
-      for name in named.sorted() {
-        if case .whole = try await blobs.holding(of: name, in: space) { continue }
-        missing.append(name)
+    var check = SpaceCheck(digest: digest, missingBlobs: [])
+    guard let blobs else { return check }
+    for name in named.sorted() where Blob.isName(name) {
+      guard case .whole = try await blobs.holding(of: name, in: space) else {
+        check.missingBlobs.append(name)
+        continue
       }
+      guard readsBlobs, case .part = try await blobs.verifiedHolding(of: name, in: space) else { continue }
+      check.missingBlobs.append(name)
+      check.damagedBlobs.append(name)
     }
-    return SpaceCheck(digest: digest, missingBlobs: missing)
+    try await blobs.want(Set(check.missingBlobs), in: space, limit: .max)
+    return check
   }
 }

@@ -90,11 +90,16 @@ extension Authority {
     max(old, min(recent, acknowledged ?? 0))
   }
 
-  /// Removes the kept blobs of a space that no live record has named since `time`; says how many.
+  /// Removes the kept blobs of a space that no live record has named since `time`; says how many. Keeps those that records
+  /// name and that came by themselves.
   ///
   /// The blobs are listed before the records are read, and asking for one keeps it: what an operation names meanwhile stays.
   func collectBlobs(space: String, unnamedSince time: Int64) async throws -> Int {
-    guard let blobs, case let kept = try await blobs.kept(in: space), !kept.isEmpty else { return 0 }
+    guard let blobs else { return 0 }
+    let kept = try await blobs.kept(in: space)
+    let hasUnnamed = await blobs.hasUnnamed(in: space)
+    let isWanting = try await !blobs.wanted(in: space, limit: 1).isEmpty
+    guard !kept.isEmpty || hasUnnamed || isWanting else { return 0 }
     let named = try await ledger.read(space: space) { ledger in
       var named: Set<String> = []
       try ledger.forEachRecord(in: .space) { entry in
@@ -104,6 +109,8 @@ extension Authority {
       }
       return named
     }
+    // One that came after the record that names it was named by no operation since.
+    if hasUnnamed { try await blobs.keep(named, in: space) }
     return try await blobs.release(kept, naming: named, unnamedSince: time, in: space)
   }
 }

@@ -35,6 +35,15 @@ public struct Authority: Sendable {
   /// was changed.
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
     try check(request, from: principal)
+    let wanted = try await wantedBlobs(in: space)
+    var response = try await answer(request, space, principal)
+    response.wantedBlobs = wanted
+    return response
+  }
+
+  private func answer(
+    _ request: SyncRequest, _ space: String, _ principal: Principal
+  ) async throws -> SyncResponse {
     let now = now()
     if request.operations.isEmpty && request.oldestOpen == nil {
       return try await ledger.read(space: space) { ledger in

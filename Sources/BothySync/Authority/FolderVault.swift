@@ -7,6 +7,8 @@ import Synchronization
 ///     <folder>/<SHA-256 of the space's name>/partial/<sha256>      what is being uploaded
 ///                                           /fresh/<sha256>        whole, named by no operation yet
 ///                                           /kept/ab/<sha256>      whole, named by an operation
+///                                           /wanted/<sha256>       empty: records name it, and it is missing
+///                                           /damaged/<sha256>      had another checksum, to be looked at
 ///
 /// A blob moves by renaming, so a crash leaves it in one place or the other; only what is in `partial` and `fresh` is ever
 /// swept. Parts of one upload may come from several devices: each goes on where the file ends.
@@ -38,7 +40,36 @@ public final class FolderVault: BlobVault {
     return try await FileWork.run { [self] in try take(part, place) }
   }
 
+  public func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding {
+    let place = place(space)
+    try await FileWork.run { try place.putAsideIfDamaged(sha256) }
+    return try await holding(of: sha256, in: space)
+  }
+
+  public func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws {
+    let place = place(space)
+    try await FileWork.run {
+      var room = limit - ContentFile.names(in: place.folder + "/wanted").count
+      for name in sha256s.sorted() where room > 0 && place.whole(name) == nil {
+        try PrivateFolder.make(place.folder + "/wanted")
+        _ = try OpenFile(place.wanted(name), O_RDWR | O_CREAT)
+        room -= 1
+      }
+    }
+  }
+
+  public func wanted(in space: String, limit: Int) async throws -> [String] {
+    let folder = place(space).folder + "/wanted"
+    // Most spaces have none: one look.
+    guard ContentFile.size(of: folder) != nil else { return [] }
+    return try await FileWork.run {
+      let names = ContentFile.names(in: folder)
+      return names.count > limit ? Array(names.shuffled().prefix(limit)) : names
+    }
+  }
+
   private func take(_ part: BlobPart, _ place: Place) throws -> BlobHolding {
+    try place.putAsideIfDamaged(part.sha256)
     if let (_, size) = place.whole(part.sha256) { return .whole(size: size) }
     guard part.size <= limits.largest else {
       throw BlobProblem(.tooLarge, "The blob has \(part.size) bytes; this server takes \(limits.largest).")
@@ -67,9 +98,11 @@ public final class FolderVault: BlobVault {
       throw BlobProblem(
         .checksumMismatch, "The bytes of the blob do not have the checksum that names it. Send it again.")
     }
-    try PrivateFolder.make(place.folder + "/fresh")
     ContentFile.touch(path, at: now())
-    try ContentFile.publish(path, as: place.fresh(part.sha256))
+    let isWanted = ContentFile.size(of: place.wanted(part.sha256)) != nil
+    try PrivateFolder.make(isWanted ? place.keptFolder(part.sha256) : place.folder + "/fresh")
+    try ContentFile.publish(path, as: isWanted ? place.kept(part.sha256) : place.fresh(part.sha256))
+    if isWanted { ContentFile.remove(place.wanted(part.sha256)) }
     return .whole(size: end)
   }
 
@@ -107,7 +140,7 @@ public final class FolderVault: BlobVault {
     let place = place(space)
     try await FileWork.run {
       for name in sha256s where ContentFile.size(of: place.fresh(name)) != nil {
-        try PrivateFolder.make("\(place.folder)/kept/\(name.prefix(2))")
+        try PrivateFolder.make(place.keptFolder(name))
         do { try ContentFile.publish(place.fresh(name), as: place.kept(name)) } catch let error as StoreError
           where error.code == .notFound
         {}  // another process was faster
@@ -161,6 +194,9 @@ public final class FolderVault: BlobVault {
           removed += 1
         }
       }
+      for name in ContentFile.names(in: place.folder + "/wanted") where !named.contains(name) {
+        ContentFile.remove(place.wanted(name))
+      }
       return removed
     }
   }
@@ -168,7 +204,7 @@ public final class FolderVault: BlobVault {
   public func remove(space: String) async throws {
     let folder = place(space).folder
     try await FileWork.run {
-      for path in [folder + "/partial", folder + "/fresh", folder + "/kept"] {
+      for path in ["partial", "fresh", "kept", "wanted", "damaged"].map({ "\(folder)/\($0)" }) {
         // A part that is being written to goes on in a file without a name.
         try? FileManager.default.removeItem(atPath: path)
       }
@@ -185,13 +221,36 @@ public final class FolderVault: BlobVault {
 
     func partial(_ name: String) -> String { "\(folder)/partial/\(name)" }
     func fresh(_ name: String) -> String { "\(folder)/fresh/\(name)" }
-    func kept(_ name: String) -> String { "\(folder)/kept/\(name.prefix(2))/\(name)" }
+    func keptFolder(_ name: String) -> String { "\(folder)/kept/\(name.prefix(2))" }
+    func kept(_ name: String) -> String { "\(keptFolder(name))/\(name)" }
+    func wanted(_ name: String) -> String { "\(folder)/wanted/\(name)" }
+    func damaged(_ name: String) -> String { "\(folder)/damaged/\(name)" }
 
     func whole(_ name: String) -> (path: String, size: Int64)? {
       for path in [kept(name), fresh(name), kept(name)] {
         if let size = ContentFile.size(of: path) { return (path, size) }
       }
       return nil
+    }
+
+    /// Moves a whole blob whose bytes are not those that its name says out of the way, under the lock of its upload. Reads
+    /// all of it.
+    func putAsideIfDamaged(_ name: String) throws {
+      guard try isDamaged(name) else { return }
+      try PrivateFolder.make(folder + "/partial")
+      let lock = try OpenFile(partial(name), O_RDWR | O_CREAT)
+      guard flock(lock.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(partial(name)) }
+      // Another may have brought the right bytes meanwhile.
+      guard try isDamaged(name), let (path, _) = whole(name) else { return }
+      try PrivateFolder.make(folder + "/damaged")
+      try ContentFile.publish(path, as: damaged(name))
+    }
+
+    private func isDamaged(_ name: String) throws -> Bool {
+      guard let (path, _) = whole(name) else { return false }
+      do { return try ContentFile.digest(of: path).sha256 != name } catch let error as StoreError
+        where error.code == .notFound
+      { return false }  // it has moved, which only whole blobs do
     }
 
     /// The bytes of all files. Looks at each.

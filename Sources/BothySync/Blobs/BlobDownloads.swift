@@ -57,8 +57,12 @@ final class BlobDownloads: Sendable {
         }
       }
     }
+    // Told so, the server asks those devices for the blob that hold it. It is damaged all the same if that fails.
+    _ = try? await remote.verifiedHolding(of: name)
     throw SyncError(
-      .blobDamaged, "What the server gives as the blob \(name) has another checksum. Ask who runs the server."
+      .blobDamaged,
+      "What the server gives as the blob \(name) has another checksum. It was told so, and takes it from the next "
+        + "device that holds it: try again later."
     )
   }
 

@@ -2,7 +2,8 @@ import BothyStore
 
 /// Keeps the bytes on this device within their budget, and clears what belongs to nothing.
 ///
-/// Never removed: what the server is not known to have, what a record with pending work names, what is pinned.
+/// Never removed: what the server does not say that it has, asked at that moment, what a record with pending work names,
+/// what is pinned. So the last copy stays, and what the server has lost goes there again.
 struct BlobEviction {
   private let pass: SyncPass
 
@@ -14,7 +15,8 @@ struct BlobEviction {
 
   private enum Fate { case keep, mayGo, forgotten }
 
-  /// One look at the folder and one transaction to judge what is in it.
+  /// One look at the folder, two transactions, and a request for each blob that is to make room: when the server can't be
+  /// reached they stay.
   @discardableResult
   func run(budget: Int64?, keeping spared: String? = nil) async throws -> BlobEvictionResult {
     let (folder, now) = (pass.blobs, pass.clock.now())
@@ -23,21 +25,43 @@ struct BlobEviction {
       return folder.files()
     }
     guard !files.isEmpty else { return BlobEvictionResult() }
-    let doomed = try await pass.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
-      let fates = try fates(of: files, now: now, in: transaction)
-      var doomed = files.filter { fates[$0.sha256] == .forgotten }
-      for file in doomed { try BlobTable.remove(file.sha256, in: transaction) }
-      guard let budget else { return doomed }
+    let judged = try await pass.store.read { try fates(of: files, now: now, in: $0) }
+    var doomed = files.filter { judged[$0.sha256] == .forgotten }
+    if let budget {
       var total = files.reduce(0) { $0 + $1.size } - doomed.reduce(0) { $0 + $1.size }
       for file in files.sorted(by: { $0.used < $1.used }) where total > budget {
-        guard fates[file.sha256] == .mayGo, file.sha256 != spared else { continue }
+        guard judged[file.sha256] == .mayGo, file.sha256 != spared else { continue }
+        guard let isThere = await isOnServer(file) else { break }
+        guard isThere else { continue }
         doomed.append(file)
         total -= file.size
       }
-      return doomed
     }
-    try await FileWork.run { for file in doomed { folder.remove(file.sha256) } }
-    return BlobEvictionResult(removed: doomed.count, bytes: doomed.reduce(0) { $0 + $1.size })
+    let chosen = doomed
+    guard !chosen.isEmpty else { return BlobEvictionResult() }
+    // Once more, and within the transaction: what was put or named meanwhile stays.
+    let removed = try await pass.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
+      let fates = try fates(of: chosen, now: now, in: transaction)
+      let removed = chosen.filter { fates[$0.sha256] != .keep && fates[$0.sha256] == judged[$0.sha256] }
+      for file in removed {
+        if fates[file.sha256] == .forgotten { try BlobTable.remove(file.sha256, in: transaction) }
+        folder.remove(file.sha256)
+      }
+      return removed
+    }
+    return BlobEvictionResult(removed: removed.count, bytes: removed.reduce(0) { $0 + $1.size })
+  }
+
+  /// What the server says of a blob. One that it lacks is uploaded, and stays here for this time. Nil when no more is to be
+  /// asked now.
+  private func isOnServer(_ file: BlobFolder.File) async -> Bool? {
+    guard let remote = pass.remote.blobs else { return nil }
+    do {
+      if try await remote.holding(of: file.sha256) == .whole(size: file.size) { return true }
+      var requests = 0
+      _ = try await BlobHealing(pass: pass).send(file, &requests)
+      return false
+    } catch { return nil }  // without the server's word nothing goes; the next eviction asks again
   }
 
   func run() async throws { try await run(budget: pass.configuration.blobs.budget) }

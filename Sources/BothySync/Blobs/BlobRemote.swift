@@ -8,6 +8,10 @@ public protocol BlobRemote: Sendable {
   /// How much of a blob the server has.
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding
 
+  /// The same after the server has read all of the blob's bytes: asked for by who got others than the name says. A server
+  /// that can't answers as `holding`.
+  func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding
+
   /// Sends a part of a blob. Returns what the server has then: it takes the part only where it continues what it has, so
   /// an answer that was lost is made good by asking again.
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding
@@ -17,6 +21,13 @@ public protocol BlobRemote: Sendable {
 
   /// Where the blob can be had; makes no request.
   func url(of sha256: String) -> URL
+}
+
+extension BlobRemote {
+  /// Asks for `holding`.
+  public func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await holding(of: sha256)
+  }
 }
 
 /// How much of a blob a server has.

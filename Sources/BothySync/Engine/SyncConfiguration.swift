@@ -90,7 +90,7 @@ public struct BlobOptions: Sendable, Hashable {
   /// The most bytes of a blob in one request, and in memory.
   public var partSize = 1 << 20
   /// How many bytes of blobs are kept here; nil keeps all. Those used longest ago go first, and only ones that the server
-  /// has: never what is pending or pinned. Kept at the end of each sync that moved blobs, and after downloads.
+  /// says at that moment that it has, one request for each: without a network none goes. Never what is pending or pinned. Kept at the end of each sync that moved blobs, and after downloads.
   public var budget: Int64?
 
   /// A mebibyte at once and no budget, unless told otherwise. A part has at least one byte.

@@ -94,6 +94,7 @@ struct SyncPass: Sendable {
     var fruitless = 0
     var uploads = BlobUploads(self, request)
     var startedOver = false
+    var wanted: Set<String> = []
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
     do {
@@ -109,12 +110,14 @@ struct SyncPass: Sendable {
         try checkMayGoOn(request)
         let step = try await exchange(request, &pulls, due: due, &open, &report)
         if open.isEmpty { request.isComparing = false }
+        wanted.formUnion(step.wantedBlobs)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
         // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
         guard step.isDone else { continue }
         let requests = report.requests
         guard try await uploads.advance(step.blobs, &report) else {
+          try await BlobHealing(pass: self).run(wanted, request, &report)
           for scope in report.rebased { try await verify(scope, &report) }
           return report
         }
@@ -167,6 +170,8 @@ struct SyncPass: Sendable {
     var madeProgress: Bool
     /// The blobs that records wait for.
     var blobs: [BlobNeed]
+    /// The blobs that the server lacks.
+    var wantedBlobs: [String] = []
   }
 
   private func exchange(
@@ -212,7 +217,9 @@ struct SyncPass: Sendable {
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { $0.more || !$0.changes.isEmpty }
       || !step.failures.isEmpty
       || !step.synced.isEmpty
-    return Step(isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs)
+    return Step(
+      isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
+      wantedBlobs: response.wantedBlobs)
   }
 
   /// After a scope was brought anew: whether it is what the server has.

@@ -12,6 +12,8 @@ public struct SyncResponse: Sendable, Hashable {
   public var history: ServerHistory?
   /// The name that the server knows the sender by; nil where it knows nobody.
   public var principal: String?
+  /// Blobs that the server lacks, each by a checksum of its name; a device that holds one uploads it.
+  public var wantedBlobs: [String] = []
 
   /// Changes of one scope, in position order.
   public struct Page: Sendable, Hashable {
@@ -79,6 +81,12 @@ extension SyncResponse {
     writer.beginArray()
     for page in pages { page.write(to: &writer) }
     writer.endArray()
+    if !wantedBlobs.isEmpty {
+      writer.key("wantedBlobs")
+      writer.beginArray()
+      for name in wantedBlobs { writer.value(name) }
+      writer.endArray()
+    }
     writer.endObject()
     return writer.bytes
   }
@@ -93,6 +101,7 @@ extension SyncResponse {
         case "history": response.history = try ServerHistory(from: &reader)
         case "principal": response.principal = try reader.nextIsNull() ? nil : reader.string()
         case "outcomes": try reader.array { response.outcomes.append(try Outcome(from: &$0)) }
+        case "wantedBlobs": try reader.array { response.wantedBlobs.append(try $0.string()) }
         case "pages": try reader.array { response.pages.append(try Page(from: &$0)) }
         default: try reader.skip()
         }

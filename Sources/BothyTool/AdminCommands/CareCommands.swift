@@ -60,7 +60,9 @@ struct VerifyCommand: AsyncParsableCommand {
     commandName: "verify", abstract: "Reads everything, checks it, and prints a digest of each space.",
     discussion: """
       Every record has to be readable, and every blob that a record names has to be
-      there. Equal digests mean equal records: compare a backup with its server, or
+      there with its own checksum. A damaged blob is put aside (folder `damaged`).
+      What is missing then is asked of the devices: each that holds such a blob brings
+      it with its next sync. Equal digests mean equal records: compare a backup with its server, or
       with what `bothy digest --remote` prints for a principal that may see
       everything.
 
@@ -71,6 +73,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
   @OptionGroup var served: ServedOptions
   @Argument(help: "Only these spaces.") var spaces: [String] = []
+  @Flag(help: "Look only whether the blobs are there, and don't read their bytes.") var quick = false
   @Option(help: ArgumentHelp("The digest that the one space has to have.", valueName: "digest"))
   var expect: String?
   @OptionGroup var output: OutputOptions
@@ -83,6 +86,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var space: String
     var digest: ScopeDigest
     var missing: [String]
+    var damaged: [String]
   }
 
   func run() async throws {
@@ -90,17 +94,20 @@ struct VerifyCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       var found: [Found] = []
       for space in try await session.spaces(spaces) {
-        let check = try await session.authority.verify(space: space)
-        found.append(Found(space: space, digest: check.digest, missing: check.missingBlobs))
+        let check = try await session.authority.verify(space: space, readsBlobs: !quick)
+        found.append(
+          Found(
+            space: space, digest: check.digest, missing: check.missingBlobs, damaged: check.damagedBlobs))
       }
       let missing = found.reduce(0) { $0 + $1.missing.count }
+      let damaged = found.reduce(0) { $0 + $1.damaged.count }
       let differs = expect.map { $0 != found.first?.digest.digest } ?? false
       try output.print {
-        var table = TextTable(["space", "records", "digest", "position", "blobs missing"])
+        var table = TextTable(["space", "records", "digest", "position", "blobs missing", "blobs damaged"])
         for entry in found {
           table.add([
             entry.space, "\(entry.digest.count)", entry.digest.digest, "\(entry.digest.position ?? 0)",
-            "\(entry.missing.count)",
+            "\(entry.missing.count)", "\(entry.damaged.count)",
           ])
         }
         return table.text(empty: "No spaces.")
@@ -112,12 +119,14 @@ struct VerifyCommand: AsyncParsableCommand {
           writer.member("digest", entry.digest.digest)
           writer.member("position", entry.digest.position)
           writer.member("missingBlobs", .array(entry.missing.map { .string($0) }))
+          writer.member("damagedBlobs", .array(entry.damaged.map { .string($0) }))
         }
       }
       if differs { throw ToolError("\(spaces[0]) has another digest than \(expect ?? "").") }
       if missing > 0 {
         throw ToolError(
-          "\(missing) blobs that records name are not there. Bring the folder \(served.blobFolder ?? "") back."
+          "\(missing) blobs that records name are not there, \(damaged) of them because they were damaged. Bring the "
+            + "folder \(served.blobFolder ?? "") back, or let the devices sync, which were asked for them."
         )
       }
     }
