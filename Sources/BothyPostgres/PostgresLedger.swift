@@ -1,5 +1,6 @@
 import BothyStore
 public import BothySync
+import Foundation
 import Synchronization
 
 /// A ledger in PostgreSQL, for any number of server processes side by side.
@@ -16,7 +17,8 @@ public final class PostgresLedger: Ledger {
   public struct Configuration: Sendable {
     /// The schema that holds the tables, made where it is missing.
     public var schema: String
-    /// The most connections for writes, and as many for reads; one more carries news.
+    /// The most connections for writes, and as many for reads; half as many for queries, one for news and one that tells
+    /// whether the database is well.
     public var connections: Int
     /// How long a call is tried again while the database is away.
     public var patience: Duration
@@ -36,6 +38,11 @@ public final class PostgresLedger: Ledger {
   private let settings: SessionSettings
   private let writers: WorkerPool
   private let readers: WorkerPool
+  /// Threads and connections for what may take long.
+  private let searchers: WorkerPool
+  private let searchGate: Gate
+  /// A connection that nothing but `check` waits for.
+  private let health: WorkerPool
   private let lanes: WriteLanes
   private let news: NewsChannel
   /// The process's name in the spaces that it writes to, and the number of its last transaction.
@@ -77,6 +84,10 @@ public final class PostgresLedger: Ledger {
     lanes = WriteLanes(limit: configuration.joinedWrites)
     writers = WorkerPool(settings, limit: max(1, configuration.connections))
     readers = WorkerPool(settings, limit: max(1, configuration.connections))
+    let width = max(1, configuration.connections / 2)
+    searchers = WorkerPool(settings, limit: width)
+    searchGate = Gate(width: width, queue: 16 * width)
+    health = WorkerPool(settings, limit: 1)
     news = NewsChannel(settings)
   }
 
@@ -85,6 +96,8 @@ public final class PostgresLedger: Ledger {
     news.finish()
     writers.close()
     readers.close()
+    searchers.close()
+    health.close()
   }
 
   public func read<Result: Sendable>(
@@ -97,8 +110,55 @@ public final class PostgresLedger: Ledger {
   }
 
   public func check() async throws {
-    try await readers.run { worker in
+    try await health.run { worker in
       try worker.attempt(patiently: false) { _ = try Self.read("", $0) { $0.head } }
+    }
+  }
+
+  public func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try check(space)
+    let watch = SearchWatch(within: limit)
+    return try await watch.ending {
+      try await searchGate.withGate {
+        try await searchers.run { worker in
+          try worker.attempt { try Self.search(space, watch, $0, body) }
+        }
+      }
+    } isInterruption: {
+      $0 is Interrupted
+    }
+  }
+
+  /// A statement was ended because its time was over, or because nobody waits for it any more.
+  private struct Interrupted: Error {}
+
+  private static func search<Result>(
+    _ space: String, _ watch: SearchWatch, _ connection: PostgresConnection,
+    _ body: (any LedgerSnapshot) throws -> Result
+  ) throws -> Result {
+    try watch.check()
+    let canceller = connection.canceller()
+    watch.setOnCancel {
+      // It connects, which may take its time: not on the thread of who cancels.
+      Thread.detachNewThread { canceller?.cancel() }
+    }
+    defer { watch.setOnCancel(nil) }
+    do {
+      let milliseconds = Int64(watch.left / .milliseconds(1))
+      let found = try connection.run([
+        PostgresStatement.command(LedgerSQL.beginReading),
+        PostgresStatement.command("SET LOCAL statement_timeout TO \(max(1, milliseconds))"),
+        PostgresStatement(LedgerSQL.state, in: space),
+      ])
+      let transaction = PostgresTransaction(connection, space: space, row: found[2])
+      transaction.watch = watch
+      let result = try body(transaction)
+      try connection.execute("COMMIT")
+      return result
+    } catch let failure as PostgresFailure where failure.code == "57014" && watch.isOver {
+      throw Interrupted()
     }
   }
 

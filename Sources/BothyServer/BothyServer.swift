@@ -78,10 +78,14 @@ public final class BothyServer: Service {
 
   /// The application behind `run()`; tests call its responder without a socket. Throws for a certificate that cannot be used.
   package func application() throws -> some ApplicationProtocol {
-    let pipeline = RequestPipeline(configuration, routes: parts.routes(), metrics: parts.metrics)
+    let departures = Departures()
+    let pipeline = RequestPipeline(
+      configuration, routes: parts.routes(), metrics: parts.metrics, departures: departures)
     let idle = TimeAmount.milliseconds(Int64(configuration.limits.idleTimeout / .milliseconds(1)))
     let (host, readiness, port) = (configuration.host, readiness, configuration.port)
-    var server = HTTPServerBuilder.http1(configuration: .init(idleTimeout: idle))
+    var server = HTTPServerBuilder.http1(
+      configuration:
+        .init(additionalChannelHandlers: [DepartureHandler(departures)], idleTimeout: idle))
     let isSecure = configuration.tls != nil
     if let tls = configuration.tls { server = try .tls(server, tlsConfiguration: tls.configuration()) }
     return Application(

@@ -19,6 +19,9 @@ public struct ServerConfiguration: Sendable {
   public var tiles: TileLibrary?
   /// Who may enter; nil admits every caller to every space as the principal `anyone`.
   public var access: AccessControl?
+  /// The names that the server answers under where everybody may enter, beside IP addresses, `localhost` and `host`.
+  /// Requests under other names are refused, since a page of the web can let its own name point here.
+  public var allowedHosts: [String] = []
   /// The certificate to speak TLS with; nil speaks plain HTTP, for a proxy on the same machine.
   public var tls: TLSFiles?
   /// Bounds on bodies, on how often one may ask and on silence.
@@ -65,6 +68,11 @@ public struct ServerConfiguration: Sendable {
     self.now = now
   }
 
+  /// Whether requests under a name are answered: all are where tokens are asked for.
+  package func answers(to authority: String) -> Bool {
+    (try? Entrance(self).checkHost(authority)) != nil
+  }
+
   /// The system's clock.
   public static let systemClock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
@@ -85,6 +93,8 @@ public struct ServerConfiguration: Sendable {
     /// The least time between two hints of one event stream: writes that come faster are told as one. The first is told
     /// at once.
     public var hintInterval: Duration
+    /// How long `/healthz` waits for the database before it says that it does not answer.
+    public var healthTime: Duration = .seconds(2)
     /// How long an upload that is not finished, or a blob that no record was ever pushed for, is kept after it was last asked
     /// for. Devices count on a day.
     public var unusedBlobAge: Duration

@@ -15,6 +15,8 @@ struct ServeCommand: AsyncParsableCommand {
       or --jwt-secret everybody who can reach the address may read and write every
       space, so keep it on this machine then. Make a tokens file:
         bothy admin token create tokens.json --principal ada --space home
+      Such a server answers under IP addresses, localhost and --host only; --allow-host
+      adds names.
       JSON Web Tokens are HS256 or ES256, have an exp, and name the principal, its
       groups and its spaces by claims. Files of tokens and keys are read again when
       they change. With --schema records are checked against it, its permissions hold,
@@ -78,6 +80,7 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .file())
   var traces: String?
   @OptionGroup(title: "Keeping") var keeping: KeepingOptions
+  @OptionGroup(title: "Bounds") var bounds: BoundsOptions
   @OptionGroup(title: "Access") var access: AccessOptions
   @OptionGroup var output: OutputOptions
 
@@ -125,7 +128,10 @@ struct ServeCommand: AsyncParsableCommand {
     var rules = AuthorityRules()
     if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
     rules.checksReferences = !noCheckReferences
+    try await served.adoptSecrets()
     rules.receiveSecrets = served.secretReceiver
+    rules.secretVault = served.secrets
+    bounds.set(&rules)
     let control = try await access.control()
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       Standard.note(
@@ -142,6 +148,7 @@ struct ServeCommand: AsyncParsableCommand {
       host: host, port: port, ledger: served.ledger, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
     configuration.upkeep = keeping.terms
+    configuration.allowedHosts = access.allowHost
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }
     return configuration

@@ -160,6 +160,9 @@ final class PostgresConnection {
 }
 
 extension PostgresConnection {
+  /// What stops the statement under way, from any thread; nil on a connection that is lost.
+  func canceller() -> PostgresCanceller? { PQgetCancel(handle).map { PostgresCanceller(owning: $0) } }
+
   /// Reads what has come without a question. Throws when the connection is lost.
   func takeNotifications() throws(PostgresFailure) -> [(payload: String, processID: Int32)] {
     guard PQconsumeInput(handle) == 1 else { throw lost() }
@@ -169,5 +172,21 @@ extension PostgresConnection {
       PQfreemem(notification)
     }
     return found
+  }
+}
+
+/// Asks the server to stop what a connection does. May be used on any thread: the key of the connection, all that libpq
+/// keeps here, does not change.
+final class PostgresCanceller: @unchecked Sendable {
+  private let key: OpaquePointer
+
+  fileprivate init(owning key: OpaquePointer) { self.key = key }
+
+  deinit { PQfreeCancel(key) }
+
+  /// Makes a connection of its own and waits for it. That it fails is no matter: the statement ends by its time.
+  func cancel() {
+    var message = [CChar](repeating: 0, count: 256)
+    _ = PQcancel(key, &message, Int32(message.count))
   }
 }

@@ -49,10 +49,14 @@ enum LedgerSQL {
     }
   }
 
+  /// Those with which the fields have at most so many bytes, and the one that goes beyond.
   static func changes(_ scope: Scope) -> String {
     """
-    SELECT \(columns) FROM record WHERE space = $1 AND \(scope.condition) AND position > $3
-    ORDER BY position LIMIT $4
+    SELECT \(columns) FROM (
+      SELECT \(columns), sum(octet_length(fields)) OVER (ORDER BY position) - octet_length(fields) AS before FROM (
+        SELECT \(columns) FROM record WHERE space = $1 AND \(scope.condition) AND position > $3
+        ORDER BY position LIMIT $4) AS found) AS counted
+    WHERE before < $5 ORDER BY position
     """
   }
 
@@ -94,8 +98,10 @@ enum LedgerSQL {
       SELECT position FROM history WHERE space = $1 ORDER BY position DESC LIMIT 1 OFFSET $2)
     """
 
-  static let outcomes =
-    "SELECT id, outcome FROM operation WHERE space = $1 AND device = $2 AND id = ANY($3::text[])"
+  static let outcomes = """
+    SELECT device, id, outcome FROM operation
+    WHERE space = $1 AND (device, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
+    """
   static let remember = """
     INSERT INTO operation (space, device, id, outcome, at)
     SELECT $1, $2, *, $5::bigint FROM unnest($3::text[], $4::text[])

@@ -13,6 +13,8 @@ final class PostgresTransaction: LedgerTransaction {
   let epoch: String
   private(set) var head: Int64
   let floor: Int64
+  /// The end of a search; nil for what takes its time.
+  var watch: SearchWatch?
   private var cursors = 0
   private var waiting: [PostgresStatement] = []
   /// Whether anything was sent.
@@ -102,7 +104,10 @@ final class PostgresTransaction: LedgerTransaction {
   }
 
   func records(_ rows: PostgresResult) throws -> [LedgerRecord] {
-    try (0..<rows.count).map { try Self.record(rows, $0) }
+    try (0..<rows.count).map { row in
+      try watch?.check()
+      return try Self.record(rows, row)
+    }
   }
 
   func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord] {
@@ -114,10 +119,11 @@ final class PostgresTransaction: LedgerTransaction {
     return Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { $1 })
   }
 
-  func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord] {
+  func changes(after position: Int64, in scope: PullScope, limit: Int, bytes: Int) throws -> [LedgerRecord] {
     var select = scoped(scope, LedgerSQL.changes)
     select.bind(position)
     select.bind(Int64(limit))
+    select.bind(Int64(bytes))
     return try records(try read(select))
   }
 
@@ -148,22 +154,26 @@ final class PostgresTransaction: LedgerTransaction {
     let fetch = PostgresStatement.command("FETCH \(Self.piece) FROM visit\(cursor)")
     while true {
       let rows = try read(fetch)
+      try watch?.check()
       for row in 0..<rows.count { try body(Self.record(rows, row)) }
       if rows.count < Self.piece { break }
     }
     command("CLOSE visit\(cursor)")
   }
 
-  func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
-    guard !operations.isEmpty else { return [:] }
+  func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict] {
+    guard !keys.isEmpty else { return [:] }
     var select = statement(LedgerSQL.outcomes)
-    select.bind(device)
-    select.bind(operations)
+    select.bind(keys.map(\.device))
+    select.bind(keys.map(\.operation))
     let rows = try read(select)
-    var found: [String: Outcome.Verdict] = [:]
+    var found: [OperationKey: Outcome.Verdict] = [:]
     for row in 0..<rows.count {
-      guard let id = rows.text(row, 0), let text = rows.text(row, 1) else { continue }
-      found[id] = try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
+      guard let device = rows.text(row, 0), let id = rows.text(row, 1), let text = rows.text(row, 2) else {
+        continue
+      }
+      found[OperationKey(device: device, operation: id)] =
+        try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
     }
     return found
   }

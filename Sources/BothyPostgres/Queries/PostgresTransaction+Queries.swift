@@ -8,7 +8,11 @@ import BothySync
 /// with a zero character. Then the records that the rest of the condition leaves are read and the reference evaluator
 /// answers.
 extension PostgresTransaction {
-  func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord] {
+  func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws {
+    for entry in try found(query, schema) { guard try body(entry) else { return } }
+  }
+
+  private func found(_ query: RecordQuery, _ schema: Schema?) throws -> [LedgerRecord] {
     let plan = try QueryPlan(query, schema)
     guard plan.isExact else { return try evaluate(plan) }
     var condition = PostgresCondition(plan.type, statement(""))
@@ -97,7 +101,11 @@ extension PostgresTransaction {
       : try Self.select(LedgerSQL.columns, plan.query, .and(plan.exactParts), &condition)
     let found = try records(try read(condition.statement.saying(sql)))
     let entries = Dictionary(found.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
-    return try plan.query.evaluate(over: found.map { try Record($0.record, plan.type) }, schema: plan.type)
+    let records = try found.map { entry in
+      try watch?.check()
+      return try Record(entry.record, plan.type)
+    }
+    return try plan.query.evaluate(over: records, schema: plan.type)
       .compactMap { entries[$0.id] }
   }
 }

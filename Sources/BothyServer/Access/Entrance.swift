@@ -6,6 +6,7 @@ struct Entrance: Sendable {
   private let access: AccessControl?
   private let principals: RateLimiter<String>?
   private let spaces: RateLimiter<String>?
+  private let hosts: Set<String>
   private let now: @Sendable () -> Int64
   private let started = ContinuousClock.now
 
@@ -21,7 +22,19 @@ struct Entrance: Sendable {
     access = configuration.access
     principals = RateLimiter(rate: limits.requestsPerSecond, burst: limits.requestBurst)
     spaces = RateLimiter(rate: limits.spaceRequestsPerSecond, burst: limits.spaceRequestBurst)
+    hosts = Set((configuration.allowedHosts + ["localhost", configuration.host]).map { $0.lowercased() })
     now = configuration.now
+  }
+
+  /// Whether everybody may enter.
+  var isOpen: Bool { access == nil }
+
+  /// Throws `ServerProblem` 421 for a name that is not this server's, where everybody may enter: a page of the web can let
+  /// any name of its own point here. Addresses are nobody's names.
+  func checkHost(_ authority: String?) throws {
+    guard isOpen, let authority else { return }
+    let host = HostName.part(of: authority).lowercased()
+    guard hosts.contains(host) || HostName.isAddress(host) else { throw ServerProblem.foreignHost }
   }
 
   /// Nil where no token is asked for. Throws `ServerProblem` 401.
@@ -67,5 +80,21 @@ struct Entrance: Sendable {
     if let space, let wait = spaces?.delay(for: space, at: time) {
       throw ServerProblem.rateLimited(retryAfter: wait, reason: "spaceRate")
     }
+  }
+}
+
+/// The host in an authority such as `localhost:8080` or `[::1]:8080` (RFC 3986, 3.2.2).
+enum HostName {
+  /// Without the port and the brackets.
+  static func part(of authority: String) -> Substring {
+    if authority.hasPrefix("[") { return authority.dropFirst().prefix { $0 != "]" } }
+    return authority.prefix { $0 != ":" }
+  }
+
+  /// Whether it is an address of IPv4 or IPv6. A colon is in no name, and a name's last part is no number.
+  static func isAddress(_ host: some StringProtocol) -> Bool {
+    if host.contains(":") { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil && $0.utf8.first != 0x2B }
   }
 }

@@ -25,6 +25,12 @@ struct MeasuredLedger: Ledger {
     try await measured("read") { try await base.read(space: space, body) }
   }
 
+  func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await measured("search") { try await base.search(space: space, within: limit, body) }
+  }
+
   private func measured<Result: Sendable>(
     _ kind: String, _ body: @Sendable () async throws -> Result
   ) async throws -> Result {

@@ -81,7 +81,7 @@ enum OpenAPISchemas {
         "description":"Whose work this is; another's token is answered 403 wrongPrincipal."},
       "history":{"oneOf":[{"$ref":"#/components/schemas/ServerHistory"},{"type":"null"}],
         "description":"The history that the device has followed; another server or space answers 409 otherServer, operations for a history that does not go on from it 409 otherHistory."},
-      "pulls":{"type":"array","items":{"$ref":"#/components/schemas/Pull"}},
+      "pulls":{"type":"array","maxItems":64,"items":{"$ref":"#/components/schemas/Pull"}},
       "operations":{"type":"array","items":{"$ref":"#/components/schemas/Operation"}}},
       "additionalProperties":false},
     "ServerHistory":{"type":"object","required":["server","space","epoch"],"properties":{
@@ -168,7 +168,9 @@ enum OpenAPISchemas {
       "lat":{"type":"number","minimum":-90,"maximum":90},"lon":{"type":"number","minimum":-180,"maximum":180}},
       "additionalProperties":false},
     "Records":{"type":"object","required":["records"],"properties":{
-      "records":{"type":"array","items":{"$ref":"#/components/schemas/Record"}}},"additionalProperties":false},
+      "records":{"type":"array","items":{"$ref":"#/components/schemas/Record"}},
+      "more":{"type":"boolean","description":"Others follow, for which this answer had no room."}},
+      "additionalProperties":false},
     "Count":{"type":"object","required":["count"],"properties":{"count":{"type":"integer","minimum":0}},
       "additionalProperties":false},
     "FieldError":{"type":"object","required":["field","code","message"],"properties":{

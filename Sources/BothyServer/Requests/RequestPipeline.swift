@@ -20,8 +20,12 @@ struct RequestPipeline: HTTPResponder {
   let logger: Logger
   let audit: AuditLog
   let tracer: any Tracer
+  let departures: Departures
 
-  init(_ configuration: ServerConfiguration, routes: RouteTable, metrics: ServerMetrics) {
+  init(
+    _ configuration: ServerConfiguration, routes: RouteTable, metrics: ServerMetrics, departures: Departures
+  ) {
+    self.departures = departures
     self.routes = routes
     self.metrics = metrics
     entrance = Entrance(configuration)
@@ -38,18 +42,18 @@ struct RequestPipeline: HTTPResponder {
     tracer.extract(request.headers, into: &trace, using: TraceFields.Fields())
     return await tracer.withAnySpan(RequestID.known(request.method), context: trace, ofKind: .server) {
       span in
-      await respond(to: request, peer: context.peer, span)
+      await respond(to: request, context, span)
     }
   }
 
-  private func respond(to request: Request, peer: String?, _ span: any Span) async -> Response {
+  private func respond(to request: Request, _ context: ServerContext, _ span: any Span) async -> Response {
     let begin = ContinuousClock.now
     var subject = AuditLog.Subject(
-      requestID: RequestID.make(from: request.headers), peer: peer, method: request.method.rawValue)
+      requestID: RequestID.make(from: request.headers), peer: context.peer, method: request.method.rawValue)
     subject.trace = TraceFields.traceID(request.headers)
     var answer: Answer
     do {
-      answer = try await self.answer(request, &subject)
+      answer = try await self.answer(request, context.connection, &subject)
     } catch {
       answer = self.answer(to: error, subject)
     }
@@ -71,7 +75,9 @@ struct RequestPipeline: HTTPResponder {
     if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
   }
 
-  private func answer(_ request: Request, _ subject: inout AuditLog.Subject) async throws -> Answer {
+  private func answer(
+    _ request: Request, _ connection: ObjectIdentifier, _ subject: inout AuditLog.Subject
+  ) async throws -> Answer {
     let target = request.head.path ?? "/"
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let route: Route
@@ -82,6 +88,7 @@ struct RequestPipeline: HTTPResponder {
     case .found(let found, let names): (route, encoded) = (found, names)
     }
     subject.route = route.pattern
+    if !route.isOpen { try entrance.checkHost(request.head.authority) }
     var call = Call(
       method: request.method, names: [:], query: QueryParameters(), headers: request.headers,
       body: ByteBuffer(), principal: .anonymous, authority: request.head.authority)
@@ -95,18 +102,23 @@ struct RequestPipeline: HTTPResponder {
     if let space = subject.space { call.admission = try entrance.admit(guest, to: space) }
     try entrance.count(call.principal, subject.space)
     if parts.count > 1 { call.query = try QueryParameters(parts[1]) }
-    if let body = route.body { call.body = try await self.body(of: request, body) }
     call.subject = subject
-    return try await route.handle(call)
+    if let body = route.body { call.body = try await self.body(of: request, body) }
+    guard route.endsWithCaller else { return try await route.handle(call) }
+    let ready = call
+    return try await departures.ending(with: connection) { try await route.handle(ready) }
   }
 
+  /// Without a token, a body has to say what it is: a page of the web can make browsers send one that does not say it, and
+  /// none with a type that this server takes.
   private func body(of request: Request, _ expected: Route.RequestBody) async throws -> ByteBuffer {
-    if let type = request.headers[.contentType] {
-      let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-      guard expected.types.contains(essence) else {
-        throw ServerProblem(
-          .unsupportedMediaType, "unsupportedType", "Send \(expected.types.joined(separator: " or ")).")
-      }
+    let essence = request.headers[.contentType].map {
+      $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+    }
+    guard essence.map(expected.types.contains) ?? !entrance.isOpen else {
+      throw ServerProblem(
+        .unsupportedMediaType, "unsupportedType",
+        "Send \(expected.types.joined(separator: " or ")), and say so by Content-Type.")
     }
     if let text = request.headers[.contentLength], let length = Int(text), length > bodyLimit {
       throw ServerProblem.tooLarge(bodyLimit)

@@ -7,8 +7,12 @@ struct ServerContext: RequestContext {
   /// The address of whoever connected: the proxy's, where one stands in front.
   let peer: String?
 
+  /// The connection, among those that are open.
+  let connection: ObjectIdentifier
+
   init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
+    connection = ObjectIdentifier(source.channel)
     peer = source.channel.remoteAddress?.ipAddress
   }
 }

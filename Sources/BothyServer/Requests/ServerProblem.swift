@@ -60,6 +60,11 @@ extension ServerProblem {
     return problem
   }
 
+  static let foreignHost = ServerProblem(
+    .misdirectedRequest, "foreignHost",
+    "This server asks for no tokens, so it answers under its own names only: an IP address, localhost, or the name it "
+      + "was started with. Start it with --allow-host and this name, or with --tokens.")
+
   static func rateLimited(retryAfter seconds: Int, reason: String) -> ServerProblem {
     var problem = ServerProblem(
       .tooManyRequests, "rateLimited", "Too many requests; try again in \(seconds) seconds.", reason: reason)
@@ -96,6 +101,7 @@ extension ServerProblem {
     case let error as AuthorityError: self.init(error)
     case let error as LedgerUnavailable: self = .unavailable(error.reason.rawValue)
     case let problem as BlobProblem: self.init(problem)
+    case is CancellationError: self = .unavailable("The caller has left, or the server stops.")
     case let error as StoreError:
       switch error.code {
       case .invalidQuery, .unknownType, .unknownField, .invalidValue:
@@ -128,7 +134,8 @@ extension ServerProblem {
     let status: HTTPResponse.Status =
       switch error.code {
       case .badCursor, .badRequest: .badRequest
-      case .tooManyOperations: .contentTooLarge
+      case .tooManyOperations, .tooManyPulls: .contentTooLarge
+      case .tooExpensive: .serviceUnavailable
       case .updateRequired: .unprocessableContent
       case .wrongPrincipal: .forbidden
       case .otherServer, .otherHistory: .conflict

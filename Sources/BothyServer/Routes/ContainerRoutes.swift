@@ -12,12 +12,13 @@ extension ServerParts {
     return [
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers", operation: "listContainers",
-        summary: "The whole space, container by container.", parameters: [.ifNoneMatch], answers: answers,
+        summary: "The whole space, container by container.", endsWithCaller: true,
+        parameters: [.ifNoneMatch], answers: answers,
         handle: { try await listing($0, .space) }),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers/{path...}", operation: "getContainer",
         summary: "A container: its records' number, its position and validator.",
-        parameters: [.children, .ifNoneMatch], answers: answers,
+        endsWithCaller: true, parameters: [.children, .ifNoneMatch], answers: answers,
         handle: { call in
           let scope = PullScope(
             container: call.names["path"] ?? "", includesChildren: try call.query.flag("children"))
@@ -26,7 +27,7 @@ extension ServerParts {
       Route(
         method: .get, pattern: "/v1/spaces/{space}/digest", operation: "digest",
         summary: "The number of live records of a scope and the sum of their hashes.",
-        parameters: [.container, .children, .parts],
+        endsWithCaller: true, parameters: [.container, .children, .parts],
         answers: [.init(status: 200, about: "The digest.", schema: "Digest")], handle: digest),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/history", operation: "history",
@@ -36,7 +37,7 @@ extension ServerParts {
       Route(
         method: .get, pattern: "/v1/spaces/{space}/stamps", operation: "stamps",
         summary: "The ids, versions and hashes of the records in some parts of a scope.",
-        parameters: [.container, .children, .parts, .chosenParts],
+        endsWithCaller: true, parameters: [.container, .children, .parts, .chosenParts],
         answers: [.init(status: 200, about: "The records' stamps.", schema: "Stamps")], handle: stamps),
     ]
   }

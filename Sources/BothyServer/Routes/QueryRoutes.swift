@@ -9,13 +9,13 @@ extension ServerParts {
       Route(
         method: .post, pattern: "/v1/spaces/{space}/query", operation: "query",
         summary: "The live records that a query selects, in its order, at most as many as a page holds.",
-        body: .init(schema: "Query"),
+        endsWithCaller: true, body: .init(schema: "Query"),
         answers: [.init(status: 200, about: "The records.", schema: "Records")], problems: [422],
         handle: query),
       Route(
         method: .post, pattern: "/v1/spaces/{space}/count", operation: "count",
         summary: "The number of live records that a query selects, whatever its limit.",
-        body: .init(schema: "Query"),
+        endsWithCaller: true, body: .init(schema: "Query"),
         answers: [.init(status: 200, about: "The number.", schema: "Count")], problems: [422],
         handle: count),
     ]
@@ -23,12 +23,17 @@ extension ServerParts {
 
   private func query(_ call: Call) async throws -> Answer {
     let query = try queryDocument(call)
-    let records = try await authority.query(space: call.space, principal: call.principal, query)
+    let (records, more) = try await authority.queryAnswer(
+      space: call.space, principal: call.principal, query)
     return Answer.object { writer in
       writer.key("records")
       writer.beginArray()
       for record in records { record.write(to: &writer) }
       writer.endArray()
+      if more {
+        writer.key("more")
+        writer.value(true)
+      }
     }
   }
 

@@ -12,6 +12,8 @@ struct Route: Sendable {
   var summary: String
   /// Whether a caller needs no token and is not limited.
   var isOpen = false
+  /// Whether the work may take long and is of no use when the caller has left.
+  var endsWithCaller = false
   var parameters: [Parameter] = []
   var body: RequestBody?
   var answers: [Documented]

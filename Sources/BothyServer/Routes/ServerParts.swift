@@ -10,6 +10,7 @@ struct ServerParts: Sendable {
   let audit: AuditLog
   let logger: Logger
   let acknowledgements = Acknowledgements()
+  let health: HealthCheck
   let tiles: TileLibrary?
   let asksForTokens: Bool
   let compressesTiles: Bool
@@ -21,6 +22,7 @@ struct ServerParts: Sendable {
       ledger: MeasuredLedger(base: configuration.ledger, metrics: metrics, tracer: configuration.tracer),
       rules: configuration.rules, blobs: configuration.blobs,
       now: configuration.now)
+    health = HealthCheck(authority.ledger, limit: configuration.limits.healthTime)
     hints = configuration.hints
     hintInterval = configuration.limits.hintInterval
     logger = configuration.logger

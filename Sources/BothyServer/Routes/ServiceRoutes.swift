@@ -9,7 +9,8 @@ extension ServerParts {
       Route(
         method: .get, pattern: "/healthz", operation: "health",
         summary: "Whether the server can read its database.", isOpen: true,
-        answers: [.init(status: 200, about: "It can.", schema: "Health")], problems: [503], handle: health),
+        answers: [.init(status: 200, about: "It can.", schema: "Health")], problems: [503], handle: tellHealth
+      ),
       Route(
         method: .get, pattern: "/metrics", operation: "metrics",
         summary: "Counters and latencies in the Prometheus text format.", isOpen: true,
@@ -19,14 +20,8 @@ extension ServerParts {
     ]
   }
 
-  private func health(_ call: Call) async throws -> Answer {
-    do {
-      try await authority.ledger.check()
-    } catch let error as LedgerUnavailable {
-      throw ServerProblem.unavailable(error.reason.rawValue)
-    } catch {  // why is no business of an open address
-      throw ServerProblem.unavailable("The database cannot be read.")
-    }
+  private func tellHealth(_ call: Call) async throws -> Answer {
+    if let reason = await health.problem() { throw ServerProblem.unavailable(reason) }
     return Answer.object { writer in
       writer.key("status")
       writer.value("ok")

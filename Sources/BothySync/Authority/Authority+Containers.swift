@@ -22,7 +22,7 @@ extension Authority {
   public func containers(space: String, principal: Principal, _ scope: PullScope) async throws
     -> [ContainerSummary]
   {
-    try await ledger.read(space: space) { ledger in
+    try await ledger.search(space: space, within: rules.scanTime) { ledger in
       let viewer = try viewer(principal, in: ledger)
       var summaries: [String: ContainerSummary] = [:]
       try ledger.forEachRecord(in: scope) { entry in

@@ -18,36 +18,58 @@ extension Authority {
   {
     let now = now()
     try await keepBlobs(namedBy: [operation], in: space)
-    return try await ledger.write(space: space) { ledger in
+    let verdict = try await ledger.write(space: space) { ledger in
       let start = ledger.head
       var batch = try batch(of: [operation], principal, now, ledger)
       let verdict = try batch.apply(operation)
       try store(batch, in: ledger, from: start)
       return verdict
     }
+    if operation.kind == .delete, verdict.isApplied { await removeSecrets(of: [operation.record], in: space) }
+    return verdict
   }
 
   /// The most records that one query gives: a client may count on a thousand, whatever the page limit.
   private var queryLimit: Int { max(rules.pageLimit, 1000) }
 
   /// The live records that a query selects and the principal may see: a thousand at most, or the page limit where that
-  /// is more. Where each record has its own readers, all that the query selects are read, so that limit and offset
-  /// count what may be seen. Throws `StoreError` for a query that does not fit the schema.
+  /// is more, and about as many bytes as one answer has. Where each record has its own readers, all that the query
+  /// selects are read, so that limit and offset count what may be seen. Throws `StoreError` for a query that does not fit
+  /// the schema.
   public func query(space: String, principal: Principal, _ query: RecordQuery) async throws -> [ServerRecord]
   {
+    try await queryAnswer(space: space, principal: principal, query).records
+  }
+
+  /// The same, and whether others follow that had no room: they are asked for by an offset.
+  public func queryAnswer(
+    space: String, principal: Principal, _ query: RecordQuery
+  ) async throws -> (records: [ServerRecord], more: Bool) {
     let limit = min(query.limit ?? queryLimit, queryLimit)
     let isRestricted = readersDiffer(of: query.type)
     var selected = query
     selected.limit = isRestricted ? nil : limit
     selected.offset = isRestricted ? 0 : query.offset
     let final = selected
-    let found = try await ledger.read(space: space) { ledger in
+    return try await ledger.search(space: space, within: rules.queryTime) { ledger in
       let viewer = try viewer(principal, in: ledger)
-      return try ledger.query(final, schema: rules.schema(for: final.type)).map(\.record).filter {
-        rules.shows($0, to: viewer)
+      var (records, more) = ([ServerRecord](), false)
+      var (passed, left) = (isRestricted ? query.offset : 0, rules.answerSize)
+      guard limit > 0 else { return ([], false) }
+      try ledger.query(final, schema: rules.schema(for: final.type)) { entry in
+        guard rules.shows(entry.record, to: viewer) else { return true }
+        if passed > 0 {
+          passed -= 1
+          return true
+        }
+        more = left <= 0
+        if more { return false }
+        records.append(entry.record)
+        left -= entry.record.fields.bytes.count
+        return records.count < limit
       }
+      return (records, more)
     }
-    return isRestricted ? Array(found.dropFirst(query.offset).prefix(limit)) : found
   }
 
   private func readersDiffer(of type: String) -> Bool {
@@ -62,7 +84,7 @@ extension Authority {
       var all = query
       all.limit = nil
       let final = all
-      return try await ledger.read(space: space) { ledger in
+      return try await ledger.search(space: space, within: rules.queryTime) { ledger in
         let viewer = try viewer(principal, in: ledger)
         return try ledger.query(final, schema: rules.schema(for: final.type)).count {
           rules.shows($0.record, to: viewer)
@@ -70,7 +92,9 @@ extension Authority {
       }
     }
     guard rules.allows(.read, query.type, Viewer(principal: principal), owner: nil) else { return 0 }
-    return try await ledger.read(space: space) { try $0.count(query, schema: rules.schema) }
+    return try await ledger.search(space: space, within: rules.queryTime) {
+      try $0.count(query, schema: rules.schema)
+    }
   }
 
   /// The most parts that a scope is told apart in.
@@ -81,7 +105,7 @@ extension Authority {
     space: String, principal: Principal, _ scope: PullScope, parts: Int = 0
   ) async throws -> ScopeDigest {
     let parts = max(0, min(parts, Self.partLimit))
-    return try await ledger.read(space: space) { ledger in
+    return try await ledger.search(space: space, within: rules.scanTime) { ledger in
       let viewer = try viewer(principal, in: ledger)
       var sum = DigestSum(parts: parts)
       try ledger.forEachRecord(in: scope) { entry in
@@ -97,7 +121,7 @@ extension Authority {
     space: String, principal: Principal, _ scope: PullScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
     let chosen = Set(chosen)
-    return try await ledger.read(space: space) { ledger in
+    return try await ledger.search(space: space, within: rules.scanTime) { ledger in
       let viewer = try viewer(principal, in: ledger)
       var stamps: [RecordStamp] = []
       try ledger.forEachRecord(in: scope) { entry in

@@ -37,6 +37,23 @@ extension Authority {
     }
   }
 
+  /// Where a page ends so that the records which notices bring into it have so many bytes; nil where all fit.
+  func end(
+    of notices: [SightNotice], after start: Int64, _ ledger: any LedgerSnapshot, bytes: Int
+  ) throws -> Int64? {
+    var left = bytes
+    for first in stride(from: 0, to: notices.count, by: 16) {
+      let some = notices[first..<min(first + 16, notices.count)]
+      let records = try ledger.records(some.map(\.record))
+      for notice in some {
+        guard let entry = records[notice.record], entry.position <= start else { continue }
+        left -= entry.record.fields.bytes.count
+        if left <= 0 { return notice.position }
+      }
+    }
+    return nil
+  }
+
   /// The records among those that left which are not in the scope now. Of one that is out of the principal's sight
   /// nothing is told here: where it was not always, there is a notice.
   func gone(

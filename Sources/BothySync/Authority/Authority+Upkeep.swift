@@ -60,6 +60,7 @@ extension Authority {
       report.floor = try await compact(space, terms, ledger)
     }
     if collectsBlobs {
+      try await sweepSecrets(space: space)
       report.blobs = try await collectBlobs(space: space, unnamedSince: now() - terms.blobGrace)
     }
     return report

@@ -55,19 +55,23 @@ public struct Authority: Sendable {
       }
     }
     try await keepBlobs(namedBy: request.operations, in: space)
-    return try await ledger.write(space: space) { ledger in
+    let response = try await ledger.write(space: space) { ledger in
       try check(request, space, ledger)
       var response = SyncResponse(serverTime: now)
       var told: Set<Int64> = []
       response.outcomes = try apply(request, principal, now, ledger, told: &told)
       try receiveSecrets(of: request, response.outcomes, space)
       if let oldest = request.oldestOpen {
-        try ledger.forget(device: request.device, before: oldest, rememberedBefore: now - Self.latest)
+        try ledger.forget(
+          device: OperationIdentity(request.device, of: principal).device, before: oldest,
+          rememberedBefore: now - Self.latest)
       }
       response.pages = try pages(request, principal, ledger, leavingOut: told)
       tell(&response, history(of: space, ledger), principal)
       return response
     }
+    await removeSecrets(of: request.deleted(response.outcomes), in: space)
+    return response
   }
 
   private func check(_ request: SyncRequest, from principal: Principal) throws {
@@ -96,26 +100,16 @@ public struct Authority: Sendable {
     guard request.operations.allSatisfy({ (1...128).contains($0.id.utf8.count) }) else {
       throw AuthorityError(.badRequest, "An operation's id has 1 to 128 bytes.")
     }
+    guard request.pulls.count <= rules.pullLimit else {
+      throw AuthorityError(
+        .tooManyPulls,
+        "\(request.pulls.count) places to pull from in one request; this server takes \(rules.pullLimit). "
+          + "Ask for the others in further requests.")
+    }
     for pull in request.pulls {
       if let token = pull.cursor, Cursor(token: token) == nil {
         throw AuthorityError(
           .badCursor, "'\(token)' is no cursor of this server. Pull without a cursor to start over.")
-      }
-    }
-  }
-
-  /// Hands over the secrets of what was applied, before the transaction ends: if that fails, all of it is sent again.
-  private func receiveSecrets(of request: SyncRequest, _ outcomes: [Outcome], _ space: String) throws {
-    guard let receive = rules.receiveSecrets, request.operations.contains(where: { !$0.secrets.isEmpty })
-    else {
-      return
-    }
-    let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-    for outcome in outcomes {
-      guard let operation = operations[outcome.operation], !operation.secrets.isEmpty else { continue }
-      switch outcome.verdict {
-      case .applied, .duplicate: try receive(space, operation.record, operation.secrets)
-      case .conflict, .rejected, .waiting: break
       }
     }
   }
@@ -133,7 +127,10 @@ public struct Authority: Sendable {
     _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction,
     told: inout Set<Int64>
   ) throws -> [Outcome] {
-    let known = try ledger.outcomes(device: request.device, operations: request.operations.map(\.id))
+    let identity = OperationIdentity(request.device, of: principal)
+    let keys = Dictionary(
+      request.operations.map { ($0.id, identity.key($0)) }, uniquingKeysWith: { first, _ in first })
+    let known = try known(request.operations, keys, identity, ledger)
     var batch = try batch(
       of: request.operations.filter { known[$0.id]?.isConflict ?? true }, principal, now, ledger)
     let start = ledger.head
@@ -155,9 +152,31 @@ public struct Authority: Sendable {
     }
     try batch.reconsider(request.operations.filter { known[$0.id] == nil }, &outcomes)
     try store(batch, in: ledger, from: start)
-    try ledger.remember(outcomes.compactMap(\.remembered), device: request.device, at: now)
+    try ledger.remember(
+      outcomes.compactMap { outcome in
+        // What is known from before outcomes had owners has no record, and stays where it is.
+        if case .duplicate? = known[outcome.operation] { return nil }
+        return keys[outcome.operation].flatMap { outcome.remembered(as: $0) }
+      }, device: identity.device, at: now)
     told.formUnion(batch.written.map(\.position))
-    return outcomes
+    // A conflict that waits for room in an answer is remembered as what it is.
+    var budget = OutcomeBudget(bytes: rules.answerSize)
+    return outcomes.map { Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation)) }
+  }
+
+  /// What is remembered of the operations, by their ids.
+  private func known(
+    _ operations: [Operation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
+    _ ledger: any LedgerSnapshot
+  ) throws -> [String: Outcome.Verdict] {
+    let found = try ledger.outcomes(Array(keys.values) + operations.map(identity.formerKey))
+    guard !found.isEmpty else { return [:] }
+    var known: [String: Outcome.Verdict] = [:]
+    for operation in operations {
+      known[operation.id] =
+        keys[operation.id].flatMap { found[$0] } ?? found[identity.formerKey(operation)].map(\.withoutRecord)
+    }
+    return known
   }
 
   /// The verdicts on those operations of a group that were not seen before.
@@ -228,17 +247,18 @@ public struct Authority: Sendable {
     _ request: SyncRequest, _ principal: Principal, _ ledger: any LedgerSnapshot, leavingOut told: Set<Int64>
   ) throws -> [SyncResponse.Page] {
     let viewer = try viewer(principal, in: ledger)
-    var left = max(1, min(request.limit, rules.pageLimit))
+    var budget = PageBudget(changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize)
     return try request.pulls.map { pull in
-      let page = try page(pull, of: request.history, viewer, ledger, limit: left, leavingOut: told)
-      left = max(1, left - page.changes.count - page.outOfScope.count)
+      let page = try page(pull, of: request.history, viewer, ledger, budget, leavingOut: told)
+      budget.spend(page)
       return page
     }
   }
 
+  /// A page with no more than the budget allows. What it has no room for follows: `more` is set then.
   private func page(
     _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
-    limit: Int, leavingOut told: Set<Int64>
+    _ budget: PageBudget, leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
     let mark = Cursor.mark(pull.scope, viewer.principal, rules)
     var start: Int64 = 0
@@ -260,13 +280,25 @@ public struct Authority: Sendable {
       }
     }
     isOther = isOther && reset
-    let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1)
+    if budget.isSpent {
+      let cursor = Cursor(epoch: ledger.epoch, position: start, scopeMark: mark, began: began)
+      var page = SyncResponse.Page(
+        scope: pull.scope, changes: [], outOfScope: [], cursor: cursor.token, more: true, reset: reset)
+      page.isOtherHistory = isOther
+      return page
+    }
+    let limit = budget.changes
+    let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1, bytes: budget.bytes)
     let departures =
       reset ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
     let notices = reset ? [] : try notices(for: viewer.principal, after: start, ledger, limit: limit + 1)
     let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
-    let more = positions.count > limit
-    let position = more ? positions[limit - 1] : ledger.head
+    var position = positions.count > limit ? positions[limit - 1] : ledger.head
+    if budget.isReached(by: found), let last = found.last { position = min(position, last.position) }
+    if let last = try end(of: notices, after: start, ledger, bytes: budget.bytes) {
+      position = min(position, last)
+    }
+    let more = position < ledger.head
     var changes: [ServerRecord] = []
     changes.reserveCapacity(found.count)
     for entry in found {
@@ -293,14 +325,18 @@ public struct Authority: Sendable {
 extension Outcome {
   /// What is remembered of the outcome: it holds for every later copy of the operation. Devices send what is to be
   /// decided anew under a new id. Nil where nothing was decided, because a part of the group was missing.
-  fileprivate var remembered: Outcome? {
+  fileprivate func remembered(as key: OperationKey) -> Outcome? {
+    let kept: Verdict
     switch verdict {
-    case .applied, .waiting: self
+    case .applied, .waiting: kept = verdict
     case .duplicate(let version, let modified, let record):
-      Outcome(operation: operation, .applied(version: version, modified: modified, record: record))
-    case .conflict: Outcome(operation: operation, .conflict(current: nil))
-    case .rejected(let rejection): rejection.code == Rejection.incompleteGroup ? nil : self
+      kept = .applied(version: version, modified: modified, record: record)
+    case .conflict: kept = .conflict(current: nil)
+    case .rejected(let rejection):
+      if rejection.code == Rejection.incompleteGroup { return nil }
+      kept = verdict
     }
+    return Outcome(operation: key.operation, kept)
   }
 }
 

@@ -6,6 +6,10 @@ public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible
     case badCursor
     /// More operations than `AuthorityRules.operationLimit`.
     case tooManyOperations
+    /// More places to pull from than `AuthorityRules.pullLimit`.
+    case tooManyPulls
+    /// A query, or another reading of many records, that took longer than it may.
+    case tooExpensive
     /// Two operations with the same id, or another malformed request.
     case badRequest
     /// The device's schema version is below the minimum: the app must be updated.

@@ -12,6 +12,15 @@ public struct AuthorityRules: Sendable {
   public var pageLimit: Int
   /// The most bytes of one record's fields.
   public var recordSizeLimit: Int
+  /// The most places that one request pulls from.
+  public var pullLimit = 64
+  /// About how many bytes of records one answer brings: what is left follows with the next request. A single record
+  /// is never divided.
+  public var answerSize = 8 << 20
+  /// How long one query may take.
+  public var queryTime: Duration = .seconds(10)
+  /// How long the reading of all records of a scope may take, for a digest or a list of containers.
+  public var scanTime: Duration = .seconds(60)
   /// How many of a space's last changes are remembered with who made them and when; 0 for none.
   public var historyLimit = 10_000
   /// Devices whose schema version is lower are told to update; their operations are refused.
@@ -19,6 +28,9 @@ public struct AuthorityRules: Sendable {
   /// Takes the values of sensitive fields, which are never part of a record: the space, the record, the values. What
   /// it throws refuses the whole request. Nil refuses operations that have such values.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
+  /// What keeps the values that `receiveSecrets` took; it is told when a record was deleted. Nil where they are no
+  /// matter of the server's.
+  public var secretVault: (any SecretVault)?
 
   /// Unless told otherwise: no schema, references checked where there is one, a thousand operations in a request, five
   /// thousand changes in an answer, a mebibyte for a record, every version of the app.

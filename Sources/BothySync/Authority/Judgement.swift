@@ -187,6 +187,6 @@ package struct Judgement {
         + "Keep large values in blobs.")
   }
 
-  /// The editor's time, never later than the server's own.
-  private func time(_ operation: Operation) -> Int64 { min(operation.modified ?? now, now) }
+  /// The editor's time, never later than the server's own nor before 1970.
+  private func time(_ operation: Operation) -> Int64 { max(0, min(operation.modified ?? now, now)) }
 }

@@ -21,6 +21,12 @@ public protocol Ledger: Sendable {
     space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
   ) async throws -> Result
 
+  /// The same for what may take long: beside short reads, which it never keeps waiting. It ends when `limit` is over,
+  /// with `AuthorityError` `.tooExpensive`, or when the task is cancelled, with `CancellationError`.
+  func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result
+
   /// Throws at once when the ledger can't be read: `LedgerUnavailable` where that may pass.
   func check() async throws
 
@@ -31,6 +37,13 @@ public protocol Ledger: Sendable {
 extension Ledger {
   /// Reads the head of a space without a name, which costs one transaction.
   public func check() async throws { _ = try await read(space: "") { $0.head } }
+
+  /// Reads as any other reading does: for ledgers that have nothing to end.
+  public func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await read(space: space, body)
+  }
 
   /// The ledger itself where it is a `LedgerUpkeep`.
   public var upkeep: (any LedgerUpkeep)? { self as? any LedgerUpkeep }
@@ -47,18 +60,19 @@ public protocol LedgerSnapshot {
 
   /// The records with these ids, tombstones included; absent ones are left out.
   func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord]
-  /// The changes after `position` in `scope`, in position order, at most `limit`.
-  func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord]
+  /// The changes after `position` in `scope`, in position order, at most `limit`, up to the one with which their fields
+  /// have `bytes`.
+  func changes(after position: Int64, in scope: PullScope, limit: Int, bytes: Int) throws -> [LedgerRecord]
   /// What left the containers of `scope` after `after` and not after `last`, in position order, at most `limit`.
   /// Nothing leaves the whole space.
   func departures(after: Int64, upTo last: Int64, from scope: PullScope, limit: Int) throws
     -> [LedgerDeparture]
   /// What is remembered of changes, newest first.
   func history(_ query: HistoryQuery) throws -> [HistoryEntry]
-  /// The remembered outcomes among these operations of a device.
-  func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict]
-  /// The live records that a query selects, in its order.
-  func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord]
+  /// The remembered outcomes among these.
+  func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
+  /// Visits the live records that a query selects, in its order, until `body` returns false.
+  func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws
   /// How many live records a query selects, its limit and offset left aside.
   func count(_ query: RecordQuery, schema: Schema?) throws -> Int
   /// Visits the live records of a scope, in any order, with bounded memory.
@@ -78,6 +92,29 @@ public protocol LedgerSnapshot {
   func records(sharedWith list: String) throws -> [RecordID]
   /// The notices for a principal after `position`, in position order, at most `limit`; nil gives all.
   func notices(for principal: String, after position: Int64, limit: Int?) throws -> [SightNotice]
+}
+
+extension LedgerSnapshot {
+  /// The same, however many bytes they have.
+  public func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord] {
+    try changes(after: position, in: scope, limit: limit, bytes: .max)
+  }
+
+  /// The live records that a query selects, in its order.
+  public func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord] {
+    var found: [LedgerRecord] = []
+    try self.query(query, schema: schema) {
+      found.append($0)
+      return true
+    }
+    return found
+  }
+
+  /// The remembered outcomes among these of a device, by the operations' names.
+  public func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
+    let found = try outcomes(operations.map { OperationKey(device: device, operation: $0) })
+    return Dictionary(found.map { ($0.operation, $1) }, uniquingKeysWith: { $1 })
+  }
 }
 
 /// The same, with the right to write.

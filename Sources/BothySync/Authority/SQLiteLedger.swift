@@ -10,7 +10,14 @@ import GRDB
 public final class SQLiteLedger: Ledger {
   public let identity: String
   let database: any DatabaseWriter
+  /// Connections for what may take long, apart from those of pulls; nil in memory, where there is one for all.
+  private let searches: (any DatabaseReader)?
+  /// A connection that nothing but `check` waits for; nil in memory.
+  private let health: (any DatabaseReader)?
   private let lanes: WriteLanes
+  private let searchGate = Gate(width: SQLiteLedger.searchWidth, queue: 64)
+  /// How many searches run at a time.
+  private static let searchWidth = 4
 
   /// Opens or creates the file. Throws `StoreError`.
   public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteLanes()) }
@@ -30,6 +37,10 @@ public final class SQLiteLedger: Ledger {
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       database = pool
       identity = try pool.write(Self.install)
+      configuration.readonly = true
+      health = try DatabaseQueue(path: path, configuration: configuration)
+      configuration.maximumReaderCount = Self.searchWidth
+      searches = try DatabasePool(path: path, configuration: configuration)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -38,6 +49,7 @@ public final class SQLiteLedger: Ledger {
   /// A ledger in memory, for tests.
   public init() throws {
     lanes = WriteLanes()
+    (searches, health) = (nil, nil)
     var configuration = Configuration()
     configuration.prepareDatabase { QueryFunctions.install(in: $0) }
     let queue = try DatabaseQueue(configuration: configuration)
@@ -105,6 +117,29 @@ public final class SQLiteLedger: Ledger {
     try await database.read { try body(SQLiteLedgerTransaction($0, space: space, forWriting: false)) }
   }
 
+  public func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    let watch = SearchWatch(within: limit)
+    return try await watch.ending {
+      try await searchGate.withGate {
+        try await (searches ?? database).read { database in
+          try database.interrupted(when: { watch.isOver }) {
+            try body(SQLiteLedgerTransaction(database, space: space, forWriting: false))
+          }
+        }
+      }
+    } isInterruption: {
+      ($0 as? DatabaseError)?.resultCode == .SQLITE_INTERRUPT
+    }
+  }
+
+  public func check() async throws {
+    _ = try await (health ?? database).read {
+      try SQLiteLedgerTransaction($0, space: "", forWriting: false).head
+    }
+  }
+
   /// Writes a copy of the ledger as it is now to a new file, while others go on writing. Throws `StoreError`.
   public func backup(to path: String) async throws {
     do {
@@ -113,7 +148,11 @@ public final class SQLiteLedger: Ledger {
   }
 
   /// Closes the file, after the transactions that are under way; later calls throw.
-  public func close() throws { try database.close() }
+  public func close() throws {
+    try health?.close()
+    try searches?.close()
+    try database.close()
+  }
 
   /// Ledger of the format: 1 — first version.
   private static func install(_ database: Database) throws -> String {

@@ -55,22 +55,62 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return found
   }
 
-  func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord] {
-    let filter = Self.filter(scope)
+  func changes(after position: Int64, in scope: PullScope, limit: Int, bytes: Int) throws -> [LedgerRecord] {
     let select = try PreparedStatement(
-      """
-      SELECT \(Self.columns) FROM record
-      WHERE space = ?1 AND position > ?2 AND \(filter) ORDER BY position LIMIT ?4
-      """, in: database)
+      try isSmall(scope, after: position, limit: limit) ? Self.changesOfSmallTree : Self.changes(in: scope),
+      in: database)
     select.bind(space, at: 1)
     select.bind(position, at: 2)
     select.bind(scope.container, at: 3)
     select.bind(Int64(limit), at: 4)
     defer { select.reset() }
     var found: [LedgerRecord] = []
-    found.reserveCapacity(min(limit, 1000))
-    while try select.step() { found.append(try record(select)) }
+    found.reserveCapacity(max(0, min(limit, 1000)))
+    var left = bytes
+    while left > 0, try select.step() {
+      let entry = try record(select)
+      left -= entry.record.fields.bytes.count
+      found.append(entry)
+    }
     return found
+  }
+
+  /// A walk by position, which ends as soon as it has found enough.
+  private static func changes(in scope: PullScope) -> String {
+    """
+    SELECT \(columns) FROM record
+    WHERE space = ?1 AND position > ?2 AND \(filter(scope)) ORDER BY position LIMIT ?4
+    """
+  }
+
+  /// The index's two ranges of a container and of those below it, sorted by position.
+  private static let changesOfSmallTree = """
+    SELECT \(columns) FROM record WHERE space = ?1 AND position IN (
+      SELECT position FROM record WHERE space = ?1 AND container = ?3 AND position > ?2
+      UNION ALL
+      SELECT position FROM record
+        WHERE space = ?1 AND container >= ?3 || '/' AND container < ?3 || '0' AND position > ?2
+      ORDER BY position LIMIT ?4)
+    ORDER BY position
+    """
+
+  /// Whether all of a tree is read faster by the index than enough of it is found by a walk, which passes all changes of
+  /// the space. A tree of n records among s changes is: n below the root of s × limit, about.
+  private func isSmall(_ scope: PullScope, after position: Int64, limit: Int) throws -> Bool {
+    guard scope.includesChildren, !scope.container.isEmpty else { return false }
+    let span = Double(head) - Double(position)
+    guard span > Double(limit) else { return false }
+    let bound = min((span * Double(max(limit, 1))).squareRoot(), 50_000)
+    let count = try PreparedStatement(
+      """
+      SELECT count(*) FROM (SELECT 1 FROM record WHERE space = ?1
+        AND container >= ?3 || '/' AND container < ?3 || '0' LIMIT ?2)
+      """, in: database)
+    count.bind(space, at: 1)
+    count.bind(Int64(bound), at: 2)
+    count.bind(scope.container, at: 3)
+    defer { count.reset() }
+    return try count.step() && count.int(at: 0) < Int64(bound)
   }
 
   func departures(
@@ -126,29 +166,27 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return "(container = ?3 OR (container >= ?3 || '/' AND container < ?3 || '0'))"
   }
 
-  func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
+  func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict] {
     let select = try PreparedStatement(
       "SELECT outcome FROM operation WHERE space = ? AND device = ? AND id = ?", in: database)
     select.bind(space, at: 1)
-    select.bind(device, at: 2)
-    var found: [String: Outcome.Verdict] = [:]
-    for id in operations {
-      select.bind(id, at: 3)
+    var found: [OperationKey: Outcome.Verdict] = [:]
+    for key in keys {
+      select.bind(key.device, at: 2)
+      select.bind(key.operation, at: 3)
       if try select.step(), let text = select.text(at: 0) {
-        found[id] = try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
+        found[key] = try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
       }
       select.reset()
     }
     return found
   }
 
-  func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord] {
+  func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws {
     let (sql, arguments) = try LedgerQuery.select(query, schema: schema, columns: Self.columns)
     let select = try prepared(sql, arguments)
     defer { select.reset() }
-    var found: [LedgerRecord] = []
-    while try select.step() { found.append(try record(select)) }
-    return found
+    while try select.step() { guard try body(record(select)) else { return } }
   }
 
   func count(_ query: RecordQuery, schema: Schema?) throws -> Int {
@@ -158,8 +196,9 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return try select.step() ? Int(select.int(at: 0)) : 0
   }
 
+  /// Not kept: queries are of endless variety, and what is kept of each would fill the memory.
   private func prepared(_ sql: String, _ arguments: [FieldValue]) throws -> PreparedStatement {
-    let select = try PreparedStatement(sql, in: database)
+    let select = try PreparedStatement(unkept: sql, in: database)
     select.bind(space, at: 1)
     for (index, argument) in arguments.enumerated() { select.bind(argument, at: Int32(index + 2)) }
     return select

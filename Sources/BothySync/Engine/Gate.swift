@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Lets one task at a time through, in the order they came: exchanges with the server never overlap.
+/// Lets one task at a time through, or a few, in the order they came: exchanges with the server never overlap.
 ///
 /// A waiting task that is cancelled leaves the queue and throws; it never holds up the others.
 package final class Gate: Sendable {
   private struct State {
-    var isTaken = false
+    var taken = 0
     var waiters: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
     var cancelled: Set<Int> = []
     var nextID = 0
@@ -13,7 +13,19 @@ package final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  package init() {}
+  private let width: Int
+  private let queue: Int
+
+  /// - Parameters:
+  ///   - width: how many tasks at a time.
+  ///   - queue: how many may wait for them; more are refused with `Crowded`.
+  package init(width: Int = 1, queue: Int = .max) {
+    self.width = width
+    self.queue = queue
+  }
+
+  /// Too many wait already.
+  package struct Crowded: Error {}
 
   package func withGate<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
     try await enter()
@@ -22,11 +34,12 @@ package final class Gate: Sendable {
   }
 
   private func enter() async throws {
-    let id = state.withLock { state -> Int? in
-      if !state.isTaken {
-        state.isTaken = true
+    let id = try state.withLock { state throws(Crowded) -> Int? in
+      if state.taken < width {
+        state.taken += 1
         return nil
       }
+      if state.waiters.count >= queue { throw Crowded() }
       state.nextID += 1
       return state.nextID
     }
@@ -35,8 +48,8 @@ package final class Gate: Sendable {
       try await withCheckedThrowingContinuation { continuation in
         let action = state.withLock { state -> Result<Void, any Error>? in
           if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
-          if !state.isTaken {
-            state.isTaken = true
+          if state.taken < width {
+            state.taken += 1
             return .success(())
           }
           state.waiters.append((id, continuation))
@@ -60,7 +73,7 @@ package final class Gate: Sendable {
   private func leave() {
     let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       if state.waiters.isEmpty {
-        state.isTaken = false
+        state.taken -= 1
         return nil
       }
       return state.waiters.removeFirst().continuation

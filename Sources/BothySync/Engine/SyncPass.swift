@@ -203,7 +203,9 @@ struct SyncPass: Sendable {
     }
     let step = applied.report
     report.add(step)
+    let asked = open.count
     open.removeAll { applied.upToDate.contains($0) }
+    let cameNearer = open.count < asked
     open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
     if applied.waitsForPages && pulls.isEmpty {
       pulls = followed.current
@@ -216,7 +218,7 @@ struct SyncPass: Sendable {
     let changed =
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { $0.more || !$0.changes.isEmpty }
       || !step.failures.isEmpty
-      || !step.synced.isEmpty
+      || !step.synced.isEmpty || cameNearer
     return Step(
       isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
       wantedBlobs: response.wantedBlobs)
@@ -277,7 +279,13 @@ struct SyncPass: Sendable {
       }
       let failures = try batch.refused.map { try Self.refuse($0, $1, until: now, in: transaction) }
       let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
-      let pulls = batch.items.isEmpty ? missing : isFilling ? [] : states
+      let wanted = batch.items.isEmpty ? missing : isFilling ? [] : states
+      // The scopes that are still to be asked for come first; more than fit follow by the next request.
+      let pulls =
+        wanted.count <= Self.pullLimit
+        ? wanted
+        : Array(
+          (missing + wanted.filter { !open.contains($0.scope) && $0.cursor != nil }).prefix(Self.pullLimit))
       return Plan(
         request: SyncRequest(
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
@@ -300,6 +308,9 @@ struct SyncPass: Sendable {
       nextRetry: nil, revision: entry.revision,
       local: try Outbox.localContent(of: entry.record, in: transaction))
   }
+
+  /// The most scopes that one request pulls from: what servers take.
+  static let pullLimit = 64
 
   /// That the server wants a newer version of the app is known until the schema's version rises, also after a
   /// relaunch; an answer that says otherwise, to a forced sync, ends it.

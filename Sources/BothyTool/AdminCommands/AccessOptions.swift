@@ -18,6 +18,11 @@ struct AccessOptions: ParsableArguments {
     help: ArgumentHelp("Take HS256 tokens signed with this file's bytes, 32 at least.", valueName: "file"),
     completion: .file())
   var jwtSecret: String?
+  @Option(
+    help: ArgumentHelp(
+      "Where no tokens are asked for: a name beside localhost and --host that requests may come under.",
+      valueName: "name"))
+  var allowHost: [String] = []
   @Option(help: ArgumentHelp("What the claim iss has to be.", valueName: "text")) var jwtIssuer: String?
   @Option(help: ArgumentHelp("What the claim aud has to hold.", valueName: "text")) var jwtAudience: String?
   @Option(

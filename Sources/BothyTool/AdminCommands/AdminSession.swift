@@ -25,6 +25,8 @@ struct AdminSession {
   let ledger: any LedgerUpkeep
   /// The bytes of blobs; nil when it is not known where they are.
   let blobs: (any BlobVault)?
+  /// The values of sensitive fields; nil when it is not known where they are.
+  let secrets: FolderSecrets?
   let authority: Authority
   /// Writes a copy of the database; nil where the database's own tools do that.
   let backup: (@Sendable (String) async throws -> Void)?
@@ -38,7 +40,7 @@ struct AdminSession {
     let served = try await ServedLedger.open(
       existing: options.database, blobs: options.blobs, now: { clock.now() })
     let session = AdminSession(
-      ledger: served.ledger, blobs: served.blobs,
+      ledger: served.ledger, blobs: served.blobs, secrets: served.secrets,
       authority: Authority(ledger: served.ledger, blobs: served.blobs, now: { clock.now() }),
       backup: served.backup, clock: clock)
     do {

@@ -99,7 +99,8 @@ struct StatsCommand: AsyncParsableCommand {
 /// `bothy admin remove-space`: a space and all that belongs to it, for good.
 struct RemoveSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove-space", abstract: "Removes a space with its records, lists and blobs, for good.",
+    commandName: "remove-space",
+    abstract: "Removes a space with its records, lists, blobs and secrets, for good.",
     discussion: """
       Devices that still follow it start over with nothing, and send what they had
       not sent yet. Take their tokens back first.
@@ -120,8 +121,11 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
       let held = try await session.ledger.statistics(of: space)
+      // Before the name is gone: what an earlier version kept is told apart by the names of spaces.
+      try session.secrets?.adopt(spaces: await session.ledger.spaces())
       try await session.ledger.remove(space: space)
       try await session.blobs?.remove(space: space)
+      try session.secrets?.remove(space: space)
       try output.print {
         "Removed \(space) with \(held.records) records."
       } json: { writer in

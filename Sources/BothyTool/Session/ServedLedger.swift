@@ -9,7 +9,7 @@ import Foundation
 struct ServedLedger {
   let ledger: any LedgerUpkeep
   let blobs: (any BlobVault)?
-  let secrets: FileSecretStore?
+  let secrets: FolderSecrets?
   private let sqlite: SQLiteLedger?
   private let postgres: PostgresLedger?
 
@@ -59,7 +59,7 @@ struct ServedLedger {
     let ledger = try SQLiteLedger(at: file)
     return ServedLedger(
       ledger: ledger, blobs: FolderVault(at: blobs ?? blobFolder(of: file), now: now),
-      secrets: FileSecretStore(folder: file + "-secrets"), sqlite: ledger, postgres: nil)
+      secrets: FolderSecrets(folder: file + "-secrets"), sqlite: ledger, postgres: nil)
   }
 
   private static func open(
@@ -73,18 +73,18 @@ struct ServedLedger {
     }
     return ServedLedger(
       ledger: ledger, blobs: blobs.map { FolderVault(at: $0, now: now) },
-      secrets: blobs.map { FileSecretStore(folder: $0 + "-secrets") }, sqlite: nil, postgres: ledger)
+      secrets: blobs.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: ledger)
   }
 
   /// What a server does with the secret values of applied operations; nil refuses them, and the device keeps them.
   var secretReceiver: (@Sendable (String, RecordID, Secrets) throws -> Void)? {
     guard let secrets else { return nil }
-    return { space, record, values in
-      for (field, value) in values.values {
-        try secrets.set(
-          value, for: SecretKey(RecordID(type: "\(space)/\(record.type)", id: record.id), field: field))
-      }
-    }
+    return { try secrets.receive(space: $0, $1, $2) }
+  }
+
+  /// Brings secrets that an earlier version kept to where they are kept now.
+  func adoptSecrets() async throws {
+    if let secrets { try secrets.adopt(spaces: await ledger.spaces()) }
   }
 
   /// Lets the streams of this process hear of what other processes write.

@@ -1,0 +1,30 @@
+package import GRDB
+internal import GRDBSQLite
+
+/// Asks now and then whether a statement may go on.
+private final class StepWatch {
+  let isOver: () -> Bool
+
+  init(_ isOver: @escaping () -> Bool) { self.isOver = isOver }
+}
+
+extension Database {
+  /// Runs `body`, and interrupts its statements when `isOver` says so: they throw `SQLITE_INTERRUPT` then. It is asked
+  /// every few thousandths of a second while a statement runs, and not between statements.
+  package func interrupted<Result>(
+    when isOver: @escaping () -> Bool, _ body: () throws -> Result
+  ) rethrows -> Result {
+    let watch = Unmanaged.passRetained(StepWatch(isOver))
+    sqlite3_progress_handler(
+      sqliteConnection, 1000,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<StepWatch>.fromOpaque(context).takeUnretainedValue().isOver() ? 1 : 0
+      }, watch.toOpaque())
+    defer {
+      sqlite3_progress_handler(sqliteConnection, 0, nil, nil)
+      watch.release()
+    }
+    return try body()
+  }
+}

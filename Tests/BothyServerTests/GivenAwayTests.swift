@@ -1,0 +1,167 @@
+import BothyServer
+import BothyStore
+import BothySync
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import Synchronization
+import Testing
+
+@Suite("Nothing is given away to those who may not have it")
+struct GivenAwayTests {
+  private let record = "/v1/spaces/hut/records/Todo/1"
+  private let body = #"{"fields":{"title":"t"}}"#
+
+  @Test("A server without tokens refuses names that are not its own")
+  func hosts() async throws {
+    var server = try ServerUnderTest()
+    server.configuration.allowedHosts = ["bothy.home"]
+    try await server.run { call async throws in
+      let made = try await call(.put, record, body)
+      #expect(made.status == 201)
+    }
+    #expect(server.answersTo("127.0.0.1:8080") && server.answersTo("[::1]:8080"))
+    #expect(
+      server.answersTo("localhost") && server.answersTo("LOCALHOST:1") && server.answersTo("192.168.1.20"))
+    #expect(server.answersTo("bothy.home:8080"))
+    for foreign in [
+      "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "1.2.3", "", "256.1.1.1",
+    ] {
+      #expect(!server.answersTo(foreign), "\(foreign)")
+    }
+    server = try ServerUnderTest(tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#)
+    #expect(server.answersTo("evil.example"), "a page of the web has no token")
+  }
+
+  @Test("A server without tokens takes no body that does not say what it is")
+  func types() async throws {
+    try await ServerUnderTest().run { call async throws in
+      let reply = try await call.untyped(.put, record, body)
+      #expect(reply == 415)
+      #expect(try await call(.get, record).status == 404)
+      #expect(try await call(.put, record, body).status == 201)
+    }
+    try await ServerUnderTest(tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#).run {
+      call async throws in
+      #expect(try await call.with(token: "a").untyped(.put, record, body) == 201)
+    }
+  }
+
+  @Test("What one program's cookie brings is for it alone, and no cookie is replayed")
+  func cookies() async throws {
+    let proxy = try ProxyUnderTest()
+    let fields: HTTPFields = [.cacheControl: "private, max-age=600", .setCookie: "sid=ONE"]
+    proxy.origin.answers(200, fields, "of one")
+    proxy.origin.answers(200, fields, "of two")
+    proxy.origin.answers(200, fields, "of all")
+    let one = try await proxy.get("/a", [.cookie: "sid=ONE"])
+    let two = try await proxy.get("/a", [.cookie: "sid=TWO"])
+    #expect(one.text == "of one" && two.text == "of two", "each is asked for at the origin")
+    #expect(one.fields[.setCookie] == "sid=ONE", "what is passed on is as it was")
+    for _ in 0..<2 {
+      let reply = try await proxy.get("/a")
+      #expect(reply.text == "of all" && reply.fields[.setCookie] == nil)
+    }
+    #expect(proxy.origin.requests.count == 3)
+  }
+
+  @Test("A cookie in an answer that is not kept goes to the one who asked")
+  func firstCookie() async throws {
+    let proxy = try ProxyUnderTest()
+    for name in ["first", "second", "third", "fourth"] {
+      proxy.origin.answers(200, [.cacheControl: "no-store", .setCookie: "sid=\(name)"], "login")
+    }
+    #expect(try await proxy.get("/login").fields[.setCookie] == "sid=second")
+    #expect(try await proxy.get("/login").fields[.setCookie] == "sid=fourth")
+  }
+
+  @Test("Work for a caller ends when its connection is closed, and another's goes on")
+  func departure() async throws {
+    let (departures, connections) = (Departures(), [NSObject(), NSObject()])
+    let started = AsyncStream.makeStream(of: Void.self)
+    let (left, stays) = (ObjectIdentifier(connections[0]), ObjectIdentifier(connections[1]))
+    let ended = Task {
+      try await departures.ending(with: left) {
+        started.continuation.yield()
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+        try Task.checkCancellation()
+      }
+    }
+    for await _ in started.stream { break }
+    let other = try await departures.ending(with: stays) {
+      departures.left(left)
+      try Task.checkCancellation()
+      return 7
+    }
+    #expect(other == 7)
+    await #expect(throws: CancellationError.self) { try await ended.value }
+  }
+
+  @Test("A database that hangs is told of within the bound, and is looked at once for all who ask")
+  func health() async throws {
+    let ledger = HangingLedger()
+    var server = try ServerUnderTest(ledger: ledger)
+    server.configuration.limits.healthTime = .milliseconds(50)
+    try await server.run { call async throws in
+      for _ in 0..<3 {
+        let reply = try await call(.get, "/healthz")
+        #expect(reply.status == 503 && reply.headers[.retryAfter] == "1")
+      }
+      #expect(ledger.looks == 1)
+      ledger.goOn()
+      while try await call(.get, "/healthz").status != 200 { await Task.yield() }
+    }
+  }
+}
+
+extension ServerUnderTest {
+  fileprivate func answersTo(_ host: String) -> Bool { configuration.answers(to: host) }
+}
+
+extension Caller {
+  /// Sends a body without saying what it is.
+  fileprivate func untyped(_ method: HTTPRequest.Method, _ uri: String, _ body: String) async throws -> Int {
+    var headers = HTTPFields()
+    if let token { headers[.authorization] = "Bearer \(token)" }
+    return try await client.execute(uri: uri, method: method, headers: headers, body: .init(string: body)) {
+      $0.status.code
+    }
+  }
+}
+
+/// A ledger whose database does not answer until it is told to go on.
+private final class HangingLedger: Ledger {
+  let identity = "hanging"
+  private let state = Mutex((looks: 0, isStuck: true, waiting: [CheckedContinuation<Void, Never>]()))
+
+  var looks: Int { state.withLock { $0.looks } }
+
+  func check() async throws {
+    await withCheckedContinuation { continuation in
+      let isStuck = state.withLock { state in
+        state.looks += 1
+        if state.isStuck { state.waiting.append(continuation) }
+        return state.isStuck
+      }
+      if !isStuck { continuation.resume() }
+    }
+  }
+
+  func goOn() {
+    let waiting = state.withLock { state in
+      state.isStuck = false
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result { throw CancellationError() }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result { throw CancellationError() }
+}

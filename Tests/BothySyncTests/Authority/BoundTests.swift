@@ -1,0 +1,241 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// What one request may cost a server.
+@Suite("Bounds of a request")
+struct BoundTests {
+  private let ann = Principal("ann")
+
+  private func rules(answerSize: Int = 10_000) -> AuthorityRules {
+    var rules = AuthorityRules()
+    rules.answerSize = answerSize
+    return rules
+  }
+
+  /// Records of a thousand bytes and some more each, spread over containers.
+  private func authority(
+    _ rules: AuthorityRules, records: Int, containers: Int = 1
+  ) async throws -> (Authority, SQLiteLedger) {
+    let ledger = try SQLiteLedger()
+    let text = String(repeating: "x", count: 1000)
+    try await ledger.write(space: "s") { transaction in
+      try transaction.put(
+        (1...records).map { number in
+          let record = ServerRecord(
+            id: .note("n\(number)"), container: "c\(number % containers)", version: String(number),
+            modified: 1, fields: FieldsDocument(["title": .string(text)]))
+          return LedgerRecord(position: Int64(number), record: record)
+        })
+    }
+    return (Authority(ledger: ledger, rules: rules, now: { 1000 }), ledger)
+  }
+
+  private func bytes(_ pages: [SyncResponse.Page]) -> Int {
+    pages.flatMap(\.changes).reduce(0) { $0 + $1.fields.bytes.count }
+  }
+
+  @Test("More than 64 places to pull from in one request are refused")
+  func pulls() async throws {
+    let (authority, _) = try await authority(rules(), records: 1)
+    let pull = SyncRequest.Pull(.space)
+    let fits = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 64))
+    #expect(try await authority.sync(space: "s", principal: ann, fits).pages.count == 64)
+    let tooMany = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 65))
+    await #expect { try await authority.sync(space: "s", principal: ann, tooMany) } throws: {
+      ($0 as? AuthorityError)?.code == .tooManyPulls
+    }
+  }
+
+  @Test("All pages of an answer together have bounded bytes, and the rest follows by their cursors")
+  func pages() async throws {
+    let (authority, _) = try await authority(rules(), records: 60, containers: 6)
+    var open = (0..<6).map { SyncRequest.Pull(PullScope(container: "c\($0)")) }
+    var found: [RecordID] = []
+    for _ in 0..<60 where !open.isEmpty {
+      let answer = try await authority.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", pulls: open))
+      #expect(bytes(answer.pages) < 12_000)
+      #expect(answer.pages.contains { !$0.changes.isEmpty || !$0.more }, "each answer brings something")
+      found += answer.pages.flatMap(\.changes).map(\.id)
+      open = answer.pages.filter(\.more).map { .init($0.scope, cursor: $0.cursor) }
+    }
+    #expect(open.isEmpty && found.count == 60 && Set(found).count == 60)
+  }
+
+  @Test("A record larger than an answer comes by itself")
+  func large() async throws {
+    let (authority, _) = try await authority(rules(answerSize: 10), records: 3)
+    var cursor: String?
+    for more in [true, true, false] {
+      let page = try #require(
+        try await authority.sync(
+          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.space, cursor: cursor)])
+        ).pages.first)
+      #expect(page.changes.count == 1 && page.more == more)
+      cursor = page.cursor
+    }
+  }
+
+  @Test("A query's answer has bounded bytes and says whether others follow")
+  func queries() async throws {
+    let (authority, _) = try await authority(rules(), records: 25)
+    var query = RecordQuery("Note", order: [Ordering("id")])
+    var found: [RecordID] = []
+    for _ in 0..<25 {
+      let answer = try await authority.queryAnswer(space: "s", principal: ann, query)
+      found += answer.records.map(\.id)
+      #expect(answer.records.count <= 10)
+      guard answer.more else { break }
+      query.offset = found.count
+    }
+    #expect(found.count == 25 && Set(found).count == 25)
+  }
+
+  @Test("Conflicts bring bounded bytes: the operations that had no room wait")
+  func conflicts() async throws {
+    let (authority, _) = try await authority(rules(), records: 30)
+    let operations = (1...30).map {
+      Operation(id: "o\($0)", kind: .update, record: .note("n\($0)"), base: "no", fields: ["a": 1])
+    }
+    let answer = try await authority.sync(
+      space: "s", principal: ann, SyncRequest(device: "d", operations: operations))
+    let waiting = answer.outcomes.filter { if case .waiting = $0.verdict { true } else { false } }
+    #expect(waiting.count >= 15 && waiting.count < 30)
+  }
+
+  @Test("A conflict that had no room in an answer stays one for a late copy")
+  func lateConflict() async throws {
+    let (authority, ledger) = try await authority(rules(answerSize: 1), records: 2)
+    func answer(_ operations: [BothySync.Operation]) async throws -> [Outcome.Verdict] {
+      try await authority.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+      ).outcomes.map(\.verdict)
+    }
+    let inserts = [1, 2].map { Operation(id: "o\($0)", kind: .insert, record: .note("n\($0)")) }
+    #expect(try await answer(inserts).last == .waiting(on: "o1"))
+    _ = try await answer([Operation(id: "o3", kind: .delete, record: .note("n2"), base: "2")])
+    guard case .conflict(let current?) = try await answer([inserts[1]]).first else {
+      Issue.record("it is no conflict")
+      return
+    }
+    #expect(current.isDeleted)
+    #expect(try await ledger.statistics(of: "s").records == 1)
+  }
+
+  @Test("A small tree among many records has the changes that a walk finds, page by page")
+  func trees() async throws {
+    let ledger = try SQLiteLedger()
+    try await ledger.write(space: "s") { transaction in
+      try transaction.put(
+        (1...20_000).map { number in
+          let container = number % 500 == 0 ? "a/b" : number % 500 == 1 ? "a" : number % 500 == 2 ? "ab" : "z"
+          let record = ServerRecord(
+            id: .note("n\(number)"), container: container, version: String(number), modified: 1)
+          return LedgerRecord(position: Int64(number), record: record)
+        })
+    }
+    let tree = PullScope(container: "a", includesChildren: true)
+    let expected = (1...20_000).filter { $0 % 500 < 2 }.map(Int64.init)
+    for limit in [1, 7, 1000] {
+      var found: [Int64] = []
+      while case let page = try await ledger.read(
+        space: "s", { [last = found.last ?? 0] in try $0.changes(after: last, in: tree, limit: limit) }),
+        !page.isEmpty
+      {
+        #expect(page.count <= limit)
+        found += page.map(\.position)
+      }
+      #expect(found == expected)
+    }
+  }
+
+  @Test("A device that follows more scopes than a request pulls from asks for them in several")
+  func manyScopes() async throws {
+    let world = try SimulatedWorld(rules: AuthorityRules())
+    let writer = try world.addDevice(schema: .notes)
+    for number in 0..<150 {
+      try writer.put(Record("Note", id: "n\(number)", ["title": "t"], container: "c\(number)"))
+    }
+    #expect(await writer.store.sync().pushed == 150)
+    var configuration = SyncConfiguration.quiet
+    configuration.pullScopes = (0..<150).map { PullScope(container: "c\($0)") }
+    let reader = try world.addDevice(schema: .notes, configuration: configuration)
+    let report = await reader.store.sync()
+    #expect(report.pulled == 150 && report.skipped == nil)
+    #expect(reader.remote.requests.map(\.pulls.count).max() == 64)
+    try reader.put(Record("Note", id: "m3", ["title": "new"], container: "c3"))
+    #expect(await reader.store.sync().pushed == 1)
+    #expect(reader.remote.requests.allSatisfy { $0.pulls.count <= 64 })
+  }
+
+  // MARK: searches
+
+  private func withFile(_ body: (SQLiteLedger) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }  // a test's folder
+    let ledger = try SQLiteLedger(at: folder.appending(path: "ledger.sqlite").path)
+    try await body(ledger)
+    try ledger.close()
+  }
+
+  private func fill(_ ledger: SQLiteLedger, records: Int) async throws {
+    try await ledger.write(space: "s") { transaction in
+      try transaction.put(
+        (1...records).map {
+          let record = ServerRecord(
+            id: .note("n\($0)"), version: String($0), modified: 1,
+            fields: FieldsDocument(["title": .string(String(repeating: "abc", count: 30))]))
+          return LedgerRecord(position: Int64($0), record: record)
+        })
+    }
+  }
+
+  /// Takes minutes unless it is ended.
+  private var endless: RecordQuery {
+    RecordQuery(
+      "Note", where: .or((0..<4000).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
+  }
+
+  @Test("A query ends with its time, and pulls and the look at health do not wait for queries")
+  func time() async throws {
+    try await withFile { ledger in
+      try await fill(ledger, records: 20_000)
+      var rules = AuthorityRules()
+      rules.queryTime = .milliseconds(400)
+      let authority = Authority(ledger: ledger, rules: rules, now: { 1 })
+      let query = endless
+      let start = ContinuousClock.now
+      await withTaskGroup(of: AuthorityError.Code?.self) { tasks in
+        for _ in 0..<8 {
+          tasks.addTask {
+            do {
+              _ = try await authority.count(space: "s", principal: Principal("ann"), query)
+              return nil
+            } catch { return (error as? AuthorityError)?.code }
+          }
+        }
+        _ = try? await authority.sync(
+          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.space)], limit: 10))
+        try? await ledger.check()
+        for await code in tasks { #expect(code == .tooExpensive) }
+      }
+      #expect(ContinuousClock.now - start < .seconds(20))
+    }
+  }
+
+  @Test("A query ends when the task that wants it is cancelled")
+  func cancelled() async throws {
+    try await withFile { ledger in
+      try await fill(ledger, records: 20_000)
+      let authority = Authority(ledger: ledger, now: { 1 })
+      let query = endless
+      let task = Task { try await authority.count(space: "s", principal: Principal("ann"), query) }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+  }
+}
