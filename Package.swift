@@ -249,7 +249,9 @@ if let names = Context.environment["BOTHY_TARGETS"]?.split(separator: ",").map(S
   var needed: Set<String> = []
   var open = names
   while let name = open.popLast() {
-    guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+    guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+      continue
+    }
     for dependency in target.dependencies {
       if case .byNameItem(let name, _) = dependency { open.append(name) }
     }

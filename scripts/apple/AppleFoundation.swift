@@ -49,9 +49,9 @@ extension DispatchSource {
 
   public class func makeFileSystemObjectSource(
     fileDescriptor: Int32, eventMask: FileSystemEvent, queue: DispatchQueue? = nil
-  ) -> any DispatchSourceFileSystemObject { fatalError("This is for the type checker.") }
+  ) -> any DispatchSourceFileSystemObject { preconditionFailure("This is for the type checker.") }
 
   public class func makeMemoryPressureSource(
     eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
-  ) -> any DispatchSourceMemoryPressure { fatalError("This is for the type checker.") }
+  ) -> any DispatchSourceMemoryPressure { preconditionFailure("This is for the type checker.") }
 }

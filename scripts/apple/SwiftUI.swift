@@ -5,15 +5,18 @@
 @propertyWrapper @dynamicMemberLookup
 public struct Binding<Value> {
   @preconcurrency
-  public init(get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void) {
-    fatalError("This is for the type checker.")
+  public init(
+    get: @escaping @isolated(any) @Sendable () -> Value,
+    set: @escaping @isolated(any) @Sendable (Value) -> Void
+  ) {
+    preconditionFailure("This is for the type checker.")
   }
   public var wrappedValue: Value {
-    get { fatalError("This is for the type checker.") }
+    get { preconditionFailure("This is for the type checker.") }
     nonmutating set {}
   }
   public var projectedValue: Binding<Value> { self }
   public subscript<Subject>(dynamicMember path: WritableKeyPath<Value, Subject>) -> Binding<Subject> {
-    fatalError("This is for the type checker.")
+    preconditionFailure("This is for the type checker.")
   }
 }

@@ -24,7 +24,7 @@ public struct GeoPolygon: Hashable, Sendable {
   public init(_ box: GeoBox) {
     // Two corners more, so that no edge of a wide box is mistaken for one across the antimeridian.
     let middle = box.west + box.width / 2
-    let longitudes = [box.west, middle, box.west + box.width]
+    let longitudes = [box.west, middle, box.east]
     exterior =
       longitudes.map {
         Coordinate(latitude: box.south, longitude: Geodesy.normalized(longitude: $0))

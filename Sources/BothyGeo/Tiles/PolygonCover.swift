@@ -87,6 +87,12 @@ struct PolygonCover: Sendable {
   private static func touches(
     _ edge: Edge, _ west: Double, _ south: Double, _ east: Double, _ north: Double
   ) -> Bool {
+    // By the numbers themselves: the divisions below round, so an edge that ends at a side would reach beyond it.
+    if max(edge.start.x, edge.end.x) < west || min(edge.start.x, edge.end.x) > east
+      || max(edge.start.y, edge.end.y) < south || min(edge.start.y, edge.end.y) > north
+    {
+      return false
+    }
     let (width, height) = (edge.end.x - edge.start.x, edge.end.y - edge.start.y)
     var (enter, leave) = (0.0, 1.0)
     let sides = [

@@ -49,7 +49,8 @@ struct OperationBatch {
 
   mutating func apply(_ operation: Operation) throws -> Outcome.Verdict {
     if let refusal = try missingReference(operation) {
-      if case .rejected = refusal { failures[operation.record] = operation.id }
+      // What refers to it waits for it, also where it waits itself.
+      failures[operation.record] = operation.id
       return refusal
     }
     return try decide(operation, isAlone: true)

@@ -32,7 +32,13 @@ extension OnlineWrite {
     }
     var draft = OnlineDraft(context, kind: entry.kind, base: entry.base)
     draft.sharing = entry.sharing
-    if entry.base != nil { draft.knownSharing = try KnownSharing.sharing(of: change.id, in: transaction) }
+    if entry.base != nil {
+      draft.knownSharing = try KnownSharing.sharing(of: change.id, in: transaction)
+    } else if pass.configuration.cache == .disabled, change.saved != nil {
+      // The caller has the record from the server, and nothing of that was kept: all of its fields count as given.
+      let names = pass.store.schema[change.id.type]?.fields.map(\.name) ?? []
+      draft.given = Dictionary(names.map { ($0, context.client?[$0] ?? .null) }, uniquingKeysWith: { $1 })
+    }
     return draft
   }
 

@@ -97,14 +97,8 @@ struct SyncPass: Sendable {
     var wanted: Set<String> = []
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
-    do {
-      if request.ignoresRetryTimes {
-        try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) }
-      }
-    } catch {
-      report.skipped = Self.reason(for: error)
-      return report
-    }
+    report.skipped = await clearRetryTimes(for: request)
+    if report.skipped != nil { return report }
     while true {
       do {
         try checkMayGoOn(request)
@@ -189,7 +183,11 @@ struct SyncPass: Sendable {
     let separated = try SecretWork(store: store)
       .separated(sent.operations, isConfidential: remote.isConfidential)
     sent.operations = separated.operations
-    var response = try await answer(to: sent, of: plan.batch, &report)
+    var response: SyncResponse
+    do { response = try await answer(to: sent, of: plan.batch, &report) } catch {
+      try await recall(plan.batch, after: error)
+      throw error
+    }
     response.outcomes += separated.withheld
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
       .decide(plan.batch, response)
@@ -222,6 +220,25 @@ struct SyncPass: Sendable {
     return Step(
       isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
       wantedBlobs: response.wantedBlobs)
+  }
+
+  /// A server of another history has applied nothing: what was first sent with this request is not in doubt.
+  private func recall(_ batch: PushBatch, after error: any Error) async throws {
+    guard (error as? RemoteError)?.code == BoundRemote.otherHistory else { return }
+    try await store.write(origin: .remote) { transaction in
+      for item in batch.items where !item.isInDoubt {
+        try Outbox.recall(item.operation.record, in: transaction)
+      }
+    }
+  }
+
+  /// Makes what is to be tried again whatever its time ready. Returns why that failed.
+  private func clearRetryTimes(for request: Request) async -> SkipReason? {
+    guard request.ignoresRetryTimes else { return nil }
+    do {
+      try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) }
+      return nil
+    } catch { return Self.reason(for: error) }
   }
 
   /// After a scope was brought anew: whether it is what the server has.
@@ -379,18 +396,4 @@ struct SyncPass: Sendable {
       return applied
     }
   }
-}
-
-/// How far a running sync is.
-public struct SyncProgress: Sendable, Hashable {
-  /// Operations that the server has acknowledged so far.
-  public var pushed: Int
-  /// Changes of others applied here so far.
-  public var pulled: Int
-  /// Round trips so far, those for blobs included.
-  public var requests: Int
-  /// Bytes of blobs that the server has taken.
-  public var uploadedBytes: Int64 = 0
-  /// Bytes that it still lacks of the blobs known so far: may grow while the sync finds more.
-  public var bytesToUpload: Int64 = 0
 }

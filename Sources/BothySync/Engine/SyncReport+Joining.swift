@@ -9,7 +9,7 @@ extension SyncReport {
     pushed += exchange.pushed
     pulled += exchange.pulled
     repaired += exchange.repaired
-    rebased += exchange.rebased
+    rebased += exchange.rebased.filter { !rebased.contains($0) }
     lost += exchange.lost
   }
 
@@ -27,7 +27,7 @@ extension SyncReport {
     requests += further.requests
     uploadedBlobs += further.uploadedBlobs
     repaired += further.repaired
-    rebased += further.rebased
+    rebased += further.rebased.filter { !rebased.contains($0) }
     lost += further.lost
     skipped = further.skipped
     retryAfter = further.retryAfter

@@ -3,7 +3,8 @@ package import BothyStore
 /// The three-way merge, field by field. Pure.
 package enum FieldMerge {
   static func decide(_ context: MergeContext) -> MergeDecision {
-    guard let server = context.serverFields else { return .client }
+    // An edit beats a deletion. Of what was written together, none is made again without the rest: all of it gives way.
+    guard let server = context.serverFields else { return context.isTogether ? .server : .client }
     guard let client = context.client else { return .server }
     let merged = merge(
       base: context.base ?? [:], client: client, server: server,

@@ -9,6 +9,8 @@ struct PushBatch: Sendable {
     /// Optional references that were left out, because their targets are not on the server yet; they are sent
     /// by the next operation.
     var isPartial: Bool
+    /// Whether it was sent before, and its outcome is unknown.
+    var isInDoubt = false
   }
 
   var items: [Item] = []
@@ -145,7 +147,7 @@ struct PushBatchBuilder {
   }
 
   mutating func addInDoubt(_ operation: Operation, revision: Int64) {
-    batch.items.append(.init(operation: operation, revision: revision, isPartial: false))
+    batch.items.append(.init(operation: operation, revision: revision, isPartial: false, isInDoubt: true))
     visited[operation.record] = .sent
   }
 

@@ -203,7 +203,10 @@ struct Settlement {
   ) throws {
     let id = entry.record
     let row = try transaction.row(table, id: id.id)
-    if isEdited(entry, row, table) {
+    let isSame = row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
+    if live != nil && isSame {
+      try journal(entry, .accepted, version: live?.version)
+    } else if isEdited(entry, row, table) {
       let lost = row.map { table.document($0) }
       report.overwritten.append(Overwritten(record: id, fields: lost))
       try journal(entry, .overwritten, version: live?.version, lost: lost)
@@ -254,7 +257,9 @@ struct Settlement {
     }
     if let lost { report.overwritten.append(Overwritten(record: id, fields: lost)) }
     if let live, live.fields == document && container == live.container {
-      try journal(entry, lost == nil ? .merged : .overwritten, version: live.version, lost: lost)
+      let isAsWritten = before.map { table.document($0) == document } ?? false
+      let verdict: Journal.Verdict = lost != nil ? .overwritten : isAsWritten ? .accepted : .merged
+      try journal(entry, verdict, version: live.version, lost: lost)
       try become(live, entry)
       return report.note(id, .updatedCache)
     }

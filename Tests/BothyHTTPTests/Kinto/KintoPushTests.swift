@@ -121,12 +121,20 @@ struct KintoPushTests {
   }
 
   /// Promises: H-32
-  @Test("an update or a deletion of what is gone is a conflict with nothing", arguments: [Int64(110), 111])
-  func gone(_ errno: Int64) async throws {
-    let kinto = ScriptedKinto { _ in .error(404, errno) }
+  @Test("an update or a deletion of what is gone is a conflict with nothing")
+  func gone() async throws {
+    let kinto = ScriptedKinto { _ in .error(404, 110) }
     for kind in [Operation.Kind.update, .delete] {
       let outcomes = try await push([operation(kind, base: "1000")], to: kinto)
       #expect(outcomes == [Outcome(operation: "op1", .conflict(current: nil))])
+    }
+  }
+
+  @Test("An update or a deletion in a collection that is gone stays in doubt")
+  func goneCollection() async throws {
+    let kinto = ScriptedKinto { _ in .error(404, 111) }
+    for kind in [Operation.Kind.update, .delete] {
+      #expect(try await push([operation(kind, base: "1000")], to: kinto).isEmpty)
     }
   }
 

@@ -15,7 +15,7 @@ struct NTIBridgeTests {
     #expect(bridge.mergePolicies.default.name == "remoteNewerWins")
     #expect(bridge.rejectionPolicy == .discardAndRefetch)
     let standard = SyncConfiguration()
-    #expect(standard.mergePolicies.default.name == "serverModifiedWins")
+    #expect(standard.mergePolicies.default.name == "fieldMerge")
     #expect(standard.rejectionPolicy == .keepPending)
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"], rules: .withoutNotes)
     try pair.a.retitle("mine")
