@@ -61,6 +61,7 @@ extension WideRunner {
     try store.resolve(entry.record, resolution)
     intent.note("  decided \(decision.rawValue) about \(entry.record.id)")
     count("decision \(decision.rawValue)")
+    if resolution == .acceptLocal { keepsOwn.insert(index) }
     guard resolution != .retry else { return }
     _ = forget(before, index, decision.rawValue, try store.outbox())
   }

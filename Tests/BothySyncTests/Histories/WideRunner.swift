@@ -11,6 +11,8 @@ final class WideRunner {
   let intent: Intent
   /// What happened, by name, so that a test can tell whether a kind of step ever did anything.
   private(set) var happened: [String: Int] = [:]
+  /// Devices on which a change was accepted as synced: what they have differs from what the server acknowledged.
+  var keepsOwn: Set<Int> = []
   private let switches: [PolicySwitch]
 
   /// Whether a device's own policy throws, and the faults of its next requests.
