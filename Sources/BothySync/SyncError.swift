@@ -99,6 +99,9 @@ public struct SyncError: Error, Sendable {
   }
 
   /// Names the ways out.
+  /// True if the server that a file is of could not be asked, so that a read may be answered from the file.
+  var leavesTheFile: Bool { code == .unreachable || code == .otherServer }
+
   init(otherServer message: String, underlying: RemoteError? = nil) {
     self.init(
       .otherServer,

@@ -81,6 +81,8 @@ package final class ClosableDatabase: Sendable {
   /// the database stays open.
   package func close() throws {
     gate.close()
+    // A reader that is closed after the writer can't write the log back, and leaves it beside the file.
+    (database as? DatabasePool)?.invalidateReadOnlyConnections()
     do { try database.close() } catch {
       gate.open()
       throw error

@@ -36,14 +36,14 @@ extension SyncedStore {
       let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
       guard cached.stale.isEmpty && (!cached.values.isEmpty || isKnownEmpty) else {
         do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
-          where error.code == .unreachable && !cached.values.isEmpty
+          where error.leavesTheFile && !cached.values.isEmpty
         { return cached }
       }
       return cached
     case .networkOnly: return try await fromNetwork(query, options, read, convert)
     case .networkElseCache:
       do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
-        where error.code == .unreachable && configuration.cache == .enabled
+        where error.leavesTheFile && configuration.cache == .enabled
       { return try await local(query, read) }
     case .syncThenCache:
       let report = await sync(
@@ -100,7 +100,7 @@ extension SyncedStore {
     switch policy {
     case .networkOnly, .networkElseCache:
       do { return try await networkCount(query, options) } catch let error as SyncError
-        where policy == .networkElseCache && error.code == .unreachable && configuration.cache == .enabled
+        where policy == .networkElseCache && error.leavesTheFile && configuration.cache == .enabled
       { return try await store.read { try $0.count(query) } }
     case .cacheElseNetwork:
       let cached = try await local(query) { try $0.fetch(query) }

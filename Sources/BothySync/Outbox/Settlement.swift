@@ -203,7 +203,8 @@ struct Settlement {
   ) throws {
     let id = entry.record
     let row = try transaction.row(table, id: id.id)
-    let isSame = row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
+    let isSame =
+      row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
     if live != nil && isSame {
       try journal(entry, .accepted, version: live?.version)
     } else if isEdited(entry, row, table) {
