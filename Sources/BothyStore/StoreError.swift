@@ -44,6 +44,8 @@ public struct StoreError: Error, Sendable {
     public static let diskFull = Code("diskFull")
     /// A write was begun inside another one of the same store, and would have waited for itself.
     public static let nestedWrite = Code("nestedWrite")
+    /// SQLite ended a transaction by itself after an error inside it, a full disk say; nothing of it was written.
+    public static let rolledBack = Code("rolledBack")
     /// Another process kept the file locked for longer than `StoreOptions.busyTimeout`.
     public static let busy = Code("busy")
     /// The task was cancelled; the transaction was rolled back.

@@ -96,6 +96,10 @@ extension Predicate {
     guard isEquality ? kind.isComparable : kind.isOrdered else {
       throw refused(comparison.rawValue, name, kind, type)
     }
+    if case .double(let number) = value, !number.isFinite {
+      throw .invalidQuery(
+        "\(type.name).\(name) is compared with \(number). Compare with a finite number, or with null.")
+    }
     guard let converted = value.converted(to: kind) else {
       throw .invalidQuery("\(type.name).\(name) is compared with \(value.phrase); it takes \(kind.phrase).")
     }

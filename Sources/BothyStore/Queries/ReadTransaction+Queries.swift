@@ -43,6 +43,7 @@ extension ReadTransaction {
 
   /// How many records `fetch` would return.
   public final func count(_ query: RecordQuery) throws -> Int {
+    try checkIsOpen()
     let table = try catalog.table(query.type)
     let compiler = QueryCompiler(table.schema, TableColumns(table.schema))
     var select = SQLFragment("FROM \(table.name)")
@@ -74,6 +75,7 @@ extension ReadTransaction {
 
   /// The ids of the records that the query describes, in its order.
   package final func ids(_ query: RecordQuery) throws -> [String] {
+    try checkIsOpen()
     let table = try catalog.table(query.type)
     let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(
       NearestSearch.narrowed(query, table, in: self))

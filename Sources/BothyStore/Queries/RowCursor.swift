@@ -13,6 +13,7 @@ struct RowCursor {
   /// when the caller's code runs between rows, because a kept statement serves one loop at a time.
   @usableFromInline
   init(_ query: RecordQuery, in transaction: ReadTransaction, isKept: Bool) throws {
+    try transaction.checkIsOpen()
     let table = try transaction.catalog.table(query.type)
     let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(
       NearestSearch.narrowed(query, table, in: transaction))

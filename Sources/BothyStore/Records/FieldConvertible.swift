@@ -73,10 +73,10 @@ extension Int64: FieldConvertible {
   @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.int() }
 }
 
-/// NaN has no place in SQLite or JSON and is stored as 0; infinities are stored, and are null as JSON.
+/// NaN and the infinities have no place in JSON, so a write of one throws `StoreError` `.invalidValue`.
 extension Double: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .double }
-  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(isNaN ? 0 : self) }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     self = try fields.double()
   }

@@ -13,10 +13,9 @@ public struct FieldEncoder {
   /// The first result code other than `SQLITE_OK`.
   private(set) var resultCode: Int32 = SQLITE_OK
   package private(set) var values: [FieldValue] = []
-  /// A coordinate that was none, to be refused by the write that follows.
-  private(set) var refused: Coordinate?
-  /// The parameter of JSON that is nested too deep, to be refused by the write that follows.
-  private(set) var tooDeep: Int32?
+  /// A coordinate that is none, a number that is not finite or JSON that is nested too deep, with its parameter; refused
+  /// by the write that follows.
+  private(set) var refused: (value: FieldValue, parameter: Int32)?
 
   /// Binds to `statement` from the parameter `first` on; parameters count from 1.
   init(binding statement: OpaquePointer, from first: Int32) {
@@ -81,9 +80,11 @@ public struct FieldEncoder {
     }
   }
 
-  /// Writes a field of the kind `double`. SQLite has no NaN and keeps null in its place.
+  /// Writes a field of the kind `double`. A number that is not finite makes the write that follows throw `StoreError`
+  /// `.invalidValue`.
   public mutating func encode(_ number: Double) {
     if let statement {
+      if !number.isFinite { refused = (.double(number), parameter) }
       check(sqlite3_bind_double(statement, parameter, number))
     } else {
       values.append(.double(number))
@@ -113,7 +114,7 @@ public struct FieldEncoder {
   /// follows throw `StoreError` `.invalidValue`.
   public mutating func encode(_ coordinate: Coordinate) {
     guard let statement else { return values.append(.coordinate(coordinate)) }
-    if !coordinate.isOnEarth { refused = coordinate }
+    if !coordinate.isOnEarth { refused = (.coordinate(coordinate), parameter) }
     check(sqlite3_bind_double(statement, parameter, coordinate.latitude))
     check(sqlite3_bind_double(statement, parameter, coordinate.longitude))
   }
@@ -122,7 +123,7 @@ public struct FieldEncoder {
   /// checked: what is nested deeper than 32 makes the write that follows throw `StoreError` `.invalidValue`.
   public mutating func encode(json text: String) {
     guard let statement else { return values.append(.json(text)) }
-    if text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) { tooDeep = parameter }
+    if text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) { refused = (.json(text), parameter) }
     check(statement.bind(text, at: parameter))
   }
 

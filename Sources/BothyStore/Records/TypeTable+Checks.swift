@@ -26,13 +26,27 @@ extension TypeTable {
     return value
   }
 
-  /// The error for a value that is nested too deep, in the field that has this column; columns count from 0.
-  func tooDeep(at column: Int32) -> StoreError {
-    let field = firstColumn.firstIndex(of: column + 1).map { schema.fields[$0].name } ?? "?"
-    return StoreError(
-      .invalidValue,
-      "\(schema.name).\(field) is nested deeper than \(JSONReader.maximumValueDepth) levels. "
-        + "Make it flatter, or keep it as text or in a blob.")
+  /// Why a value can't be stored in the field whose columns hold the one at `column`, counted from the first field's.
+  func refusal(of value: FieldValue, inColumn column: Int32) -> StoreError {
+    let position = firstColumn.lastIndex { $0 - 1 <= column } ?? 0
+    let place = "\(schema.name).\(schema.fields[position].name)"
+    switch value {
+    case .coordinate(let coordinate):
+      return StoreError(
+        .invalidValue,
+        "\(place) can't be (\(coordinate.latitude), \(coordinate.longitude)), which is no place on earth: a latitude is "
+          + "within ±90, a longitude within ±180 degrees.")
+    case .double(let number):
+      return StoreError(
+        .invalidValue,
+        "\(place) can't be \(number): JSON has finite numbers only. Leave it out, or give a number.")
+    case .json:
+      return StoreError(
+        .invalidValue,
+        "\(place) is nested deeper than \(JSONReader.maximumValueDepth) levels. Make it flatter, or keep it as text or in "
+          + "a blob.")
+    default: return StoreError(.invalidValue, "\(place) takes \(schema.fields[position].kind.phrase).")
+    }
   }
 
   func unknownField(_ name: String) -> StoreError {

@@ -58,7 +58,7 @@ public enum FieldKind: Sendable, Hashable {
     switch self {
     case .bool: "true or false"
     case .int: "a whole number"
-    case .double: "a number"
+    case .double: "a finite number"
     case .text: "a string"
     case .date: "a date (milliseconds since 1970 or RFC 3339 text)"
     case .uuid: "a UUID"

@@ -101,7 +101,8 @@ extension FieldValue {
   public func fits(_ field: FieldSchema) -> Bool {
     switch (self, field.kind) {
     case (.null, _): field.isOptional
-    case (.bool, .bool), (.int, .int), (.double, .double), (.int, .double), (.text, .text), (.text, .uuid),
+    case (.double(let number), .double): number.isFinite
+    case (.bool, .bool), (.int, .int), (.int, .double), (.text, .text), (.text, .uuid),
       (.date, .date), (.data, .data), (.json, .json), (.json, .blob),
       (.text, .reference), (.list, .references):
       true

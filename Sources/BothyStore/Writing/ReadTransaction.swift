@@ -21,8 +21,12 @@ public class ReadTransaction {
 
   enum Operation: Int, CaseIterable { case select, exists, insert, update, delete, put, setVersion }
 
+  /// Throws where the transaction has ended although its closure runs on. A read can't end so.
+  package func checkIsOpen() throws {}
+
   /// The statement for an operation on a table, prepared once a connection and looked up once a transaction.
   final func statement(_ operation: Operation, _ table: TypeTable) throws -> PreparedStatement {
+    try checkIsOpen()
     let slot = table.index * Operation.allCases.count + operation.rawValue
     if let kept = statements[slot] { return kept }
     let sql =

@@ -32,6 +32,17 @@ public final class WriteTransaction: ReadTransaction {
     super.init(database, catalog)
   }
 
+  /// SQLite rolls a transaction back by itself after a full disk, a failed read or write, or want of memory. What ran
+  /// after that would be committed at once, statement by statement.
+  package override func checkIsOpen() throws {
+    guard !database.isOutsideTransaction else {
+      throw StoreError(
+        .rolledBack,
+        "An error inside this transaction (a full disk, say) made SQLite roll it back, so nothing of it was written. "
+          + "Let the error out of the closure, remove its cause and write again.")
+    }
+  }
+
   /// Adds a new record. Throws `StoreError` `.alreadyExists` if the id is taken.
   /// Costs one row, and one row of the outbox for synced types.
   public func insert<E: Entity>(_ entity: E, in container: String? = nil) throws {
@@ -150,7 +161,7 @@ public final class WriteTransaction: ReadTransaction {
     insert.bind(id, at: 1)
     var encoder = FieldEncoder(binding: insert.pointer, from: 2)
     encode(&encoder)
-    try check(encoder, insert, table, from: 2)
+    try check(encoder, from: 2, insert, table)
     if table.schema.isSynced {
       insert.bind(container == table.schema.name ? nil : container, at: encoder.nextParameter)
     }
@@ -178,7 +189,7 @@ public final class WriteTransaction: ReadTransaction {
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
-    try check(encoder, update, table, from: 1)
+    try check(encoder, from: 1, update, table)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
     try unlink(table, id: id, before.values)
@@ -203,7 +214,7 @@ public final class WriteTransaction: ReadTransaction {
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     encode(&encoder)
-    try check(encoder, update, table, from: 1)
+    try check(encoder, from: 1, update, table)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
     guard database.changedRows > 0 else { throw Self.notFound(RecordID(type: table.schema.name, id: id)) }
@@ -212,20 +223,13 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte. The
-  /// same for a coordinate that is none, and for JSON that is nested too deep.
+  /// same for a coordinate that is none, a number that is not finite and JSON that is nested too deep.
   private func check(
-    _ encoder: FieldEncoder, _ statement: PreparedStatement, _ table: TypeTable, from first: Int32
+    _ encoder: FieldEncoder, from first: Int32, _ statement: PreparedStatement, _ table: TypeTable
   ) throws {
-    if let parameter = encoder.tooDeep {
+    if let refused = encoder.refused {
       statement.clearBindings()
-      throw table.tooDeep(at: parameter - first)
-    }
-    if let place = encoder.refused {
-      statement.clearBindings()
-      throw StoreError(
-        .invalidValue,
-        "(\(place.latitude), \(place.longitude)) is no place on earth: a latitude is within ±90, a longitude within "
-          + "±180 degrees.")
+      throw table.refusal(of: refused.value, inColumn: refused.parameter - first)
     }
     guard encoder.resultCode != 0 else { return }
     statement.clearBindings()
@@ -269,6 +273,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Hands the gathered changes to the recorder.
   package func flush() throws {
+    try checkIsOpen()
     guard !changes.isEmpty, let recorder else { return }
     try recorder.record(changes, in: self)
     changes.removeAll(keepingCapacity: true)
