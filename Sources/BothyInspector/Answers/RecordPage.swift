@@ -15,18 +15,23 @@ struct RecordPage {
   init(_ call: InspectorCall, in store: SyncedStore) async throws {
     let type = try Self.type(call.required("type"), store)
     let limit = call.count("limit", otherwise: 50, most: 200)
-    var query = try RecordQuery(
+    let query = try RecordQuery(
       type.name, where: WhereParser.parse(call.given("where") ?? ""),
       order: Ordering.parse(call.given("order") ?? ""), container: call.given("container")
     ).checked(for: type)
     let whole = query
-    if let after = call.given("after") {
-      query.filter = query.filter && query.condition(after: try PageMark.record(after, of: type), type)
+    let parts = try call.given("after").map {
+      query.continuations(after: try PageMark.record($0, of: type), type)
     }
-    query.limit = limit + 1
-    let asked = query
     let (found, total) = try await store.store.read { transaction in
-      (try transaction.fetch(asked), call.given("after") == nil ? try transaction.count(whole) : nil)
+      var found: [Record] = []
+      for part in parts ?? [.all] where found.count <= limit {
+        var asked = whole
+        asked.filter = asked.filter && part
+        asked.limit = limit + 1 - found.count
+        found += try transaction.fetch(asked)
+      }
+      return (found, parts == nil ? try transaction.count(whole) : nil)
     }
     let page = Array(found.prefix(limit))
     let nearest = whole.order.first.flatMap { $0.origin == nil ? nil : $0 }

@@ -90,6 +90,7 @@ final class PackFile: @unchecked Sendable {
     configuration.prepareDatabase { database in
       try database.execute(sql: "PRAGMA cache_size = -\(kibibytes)")
       QueryFunctions.install(in: database)
+      try WordTokenizer.install(in: database)
     }
     return configuration
   }

@@ -8,8 +8,8 @@ struct Migrator {
   /// Where the values of fields go that become sensitive.
   var secrets: (any SecretStore)?
 
-  /// True if values became sensitive: the write-ahead log still has them then. Throws `StoreError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`;
-  /// the caller rolls back.
+  /// True if values became sensitive: the write-ahead log still has them then. Throws `StoreError` `.newerFile`,
+  /// `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
   func migrate(to target: Schema, steps: [Migration], path: String) throws -> Bool {
     let installer = SchemaInstaller(database: database)
     guard var current = try SchemaInstaller.stored(in: database) else {
@@ -18,6 +18,7 @@ struct Migrator {
       try installer.save(target)
       return false
     }
+    try installer.upgradeFormat(with: current)
     if current == target { return false }
     guard current.version <= target.version else {
       throw StoreError(

@@ -88,12 +88,29 @@ struct SchemaInstaller {
         "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name LIKE 'bothy\\_%' ESCAPE '\\'",
       arguments: [type.name])
     for name in names { try database.execute(sql: "DROP INDEX \(name.quotedIdentifier)") }
+    try dropFullText(of: type)
+    try PlaceIndex.dropAll(of: type.name, in: database)
+  }
+
+  private func dropFullText(of type: TypeSchema) throws {
     for suffix in ["insert", "update", "delete"] {
       try database.execute(
         sql: "DROP TRIGGER IF EXISTS \("bothy_fts_\(type.name)_\(suffix)".quotedIdentifier)")
     }
     try database.execute(sql: "DROP TABLE IF EXISTS \(Self.fullTextTable(type.name))")
-    try PlaceIndex.dropAll(of: type.name, in: database)
+  }
+
+  /// Brings what an earlier format holds to this one: each text index is built again from its rows.
+  func upgradeFormat(with schema: Schema) throws {
+    let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    guard version < Format.version else { return }
+    for type in schema.types {
+      if type.isSynced { try createContainerIndex(of: type) }
+      guard type.hasFullText else { continue }
+      try dropFullText(of: type)
+      try createFullText(of: type)
+    }
+    try database.execute(sql: "PRAGMA user_version = \(Format.version)")
   }
 
   /// References are always indexed: delete rules look for them. Unique fields of synced types are checked when
@@ -106,8 +123,23 @@ struct SchemaInstaller {
       let columns = field.columns.map(\.quotedIdentifier).joined(separator: ", ")
       try database.execute(sql: "CREATE \(unique)INDEX \(name) ON \(table) (\(columns))")
     }
+    if type.isSynced { try createContainerIndex(of: type) }
     if type.hasFullText { try createFullText(of: type) }
     for index in type.placeIndexes { try index.create(in: database) }
+  }
+
+  /// Rows in the type's own container, most rows of most types, have no entry in it.
+  private func createContainerIndex(of type: TypeSchema) throws {
+    try database.execute(
+      sql: """
+        CREATE INDEX \(Self.containerIndexName(type).quotedIdentifier) ON \(type.name.quotedIdentifier) (_container)
+        WHERE _container IS NOT NULL
+        """)
+  }
+
+  /// No field begins with an underscore.
+  private static func containerIndexName(_ type: TypeSchema) -> String {
+    "bothy_index_\(type.name)__container"
   }
 
   private static func hasIndex(_ field: FieldSchema) -> Bool {
@@ -123,14 +155,15 @@ struct SchemaInstaller {
   static func indexNames(of type: TypeSchema) -> [String] {
     let text = "bothy_fts_\(type.name)"
     return type.fields.filter(hasIndex).map { indexName(type, $0) }
+      + (type.isSynced ? [containerIndexName(type)] : [])
       + (type.hasFullText ? [text, text + "_insert", text + "_update", text + "_delete"] : [])
       + type.placeIndexes.flatMap(\.names)
   }
 
   static func fullTextTable(_ type: String) -> String { "bothy_fts_\(type)".quotedIdentifier }
 
-  /// An external-content FTS5 table kept by triggers (SQLite documentation, "External Content Tables").
-  /// Diacritics and case are folded.
+  /// An external-content FTS5 table kept by triggers (SQLite documentation, "External Content Tables"). An update that
+  /// leaves the texts as they are leaves the index alone.
   private func createFullText(of type: TypeSchema) throws {
     let columns = type.fields.filter(\.isFullText).map(\.name.quotedIdentifier)
     let list = columns.joined(separator: ", ")
@@ -139,16 +172,20 @@ struct SchemaInstaller {
     try database.execute(
       sql: """
         CREATE VIRTUAL TABLE \(index) USING fts5(\(list), content=\(table), content_rowid='rowid', \
-        tokenize='unicode61 remove_diacritics 2')
+        tokenize='\(WordTokenizer.name)')
         """)
     func values(_ row: String) -> String { columns.map { "\(row).\($0)" }.joined(separator: ", ") }
     let add = "INSERT INTO \(index)(rowid, \(list)) VALUES (new.rowid, \(values("new")));"
     let remove =
       "INSERT INTO \(index)(\(index), rowid, \(list)) VALUES ('delete', old.rowid, \(values("old")));"
-    for (event, body) in [("insert", add), ("update", remove + " " + add), ("delete", remove)] {
+    let differs = columns.map { "old.\($0) IS NOT new.\($0)" }.joined(separator: " OR ")
+    for (event, verb, condition, body) in [
+      ("insert", "INSERT", "", add), ("update", "UPDATE OF \(list)", "WHEN \(differs)", remove + " " + add),
+      ("delete", "DELETE", "", remove),
+    ] {
       let trigger = "bothy_fts_\(type.name)_\(event)".quotedIdentifier
       try database.execute(
-        sql: "CREATE TRIGGER \(trigger) AFTER \(event.uppercased()) ON \(table) BEGIN \(body) END")
+        sql: "CREATE TRIGGER \(trigger) AFTER \(verb) ON \(table) \(condition) BEGIN \(body) END")
     }
     try database.execute(sql: "INSERT INTO \(index)(\(index)) VALUES ('rebuild')")
   }

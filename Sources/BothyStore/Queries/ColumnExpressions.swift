@@ -6,6 +6,8 @@ package protocol ColumnExpressions: Sendable {
   var container: String { get }
   var version: String { get }
   func isContainer(_ container: String) -> SQLFragment
+  /// True of the containers below a path, itself left out.
+  func isBelow(_ container: String) -> SQLFragment
   /// The value of a field of one column; a list as its JSON text.
   func value(of field: FieldSchema) -> String
   func latitude(of field: FieldSchema) -> String
@@ -18,6 +20,15 @@ package protocol ColumnExpressions: Sendable {
   func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
   /// True when the full-text fields have the words; `search` has at least one.
   func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment
+}
+
+extension ColumnExpressions {
+  package func isBelow(_ path: String) -> SQLFragment { isBelow(path, container) }
+
+  /// Paths that begin with the path and a slash lie between that and the path and a `0`, the character after `/`.
+  func isBelow(_ path: String, _ column: String) -> SQLFragment {
+    SQLFragment("(\(column) >= ? AND \(column) < ?)", [.text(path + "/"), .text(path + "0")])
+  }
 }
 
 /// A piece of SQL with `?` for each of its arguments.

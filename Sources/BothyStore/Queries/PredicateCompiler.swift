@@ -35,10 +35,8 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     var own = columns.isContainer(container)
     if withChildren && container.isEmpty { return }
     if withChildren {
-      // Paths that begin with the path and a slash; `0` is the character after `/`.
-      own = SQLFragment(
-        "(\(own.sql) OR (\(columns.container) >= ? AND \(columns.container) < ?))",
-        own.arguments + [.text(container + "/"), .text(container + "0")])
+      let below = columns.isBelow(container)
+      own = SQLFragment("(\(own.sql) OR \(below.sql))", own.arguments + below.arguments)
     }
     result = SQLFragment(
       result.sql == "TRUE" ? own.sql : "\(own.sql) AND \(result.sql)", own.arguments + result.arguments)

@@ -14,19 +14,19 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   let pageSize: Int
   let load: Load
 
-  public func makeAsyncIterator() -> Iterator { Iterator(pages: self, query: query) }
+  public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
 
   public struct Iterator: AsyncIteratorProtocol {
     private let pages: RecordPages
-    /// The query for the next page; nil after the last one.
-    private var query: RecordQuery?
+    private var isDone = false
+    /// The last record of the page before.
+    private var last: Record?
     private var remaining: Int?
     private var page: ArraySlice<Element> = []
 
-    init(pages: RecordPages, query: RecordQuery) {
+    init(pages: RecordPages) {
       self.pages = pages
-      self.query = query
-      remaining = query.limit
+      remaining = pages.query.limit
     }
 
     /// The next element; one transaction a page. Throws `CancellationError` when the task is cancelled.
@@ -36,20 +36,37 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     private mutating func turn() async throws {
-      guard var query else { return }
+      guard !isDone else { return }
       try Task.checkCancellation()
       let size = Swift.min(pages.pageSize, remaining ?? .max)
-      query.limit = size
-      let (asked, load) = (query, pages.load)
-      let (elements, last) = try await pages.store.read { try load(asked, $0) }
+      let (pages, before) = (pages, last)
+      let (elements, last) = try await pages.store.read { try pages.load(size, after: before, in: $0) }
       page = elements[...]
+      self.last = last
       remaining = remaining.map { $0 - elements.count }
-      guard elements.count == size, size > 0, remaining != 0, let last else { return self.query = nil }
-      guard let type = pages.store.schema[query.type] else { return self.query = nil }
-      query.offset = 0
-      query.filter = pages.query.filter && pages.query.condition(after: last, type)
-      self.query = query
+      isDone = elements.count < size || size == 0 || remaining == 0 || last == nil
     }
+  }
+
+  /// Up to `size` elements that come after `record`, and the record of the last one where there may be more.
+  private func load(
+    _ size: Int, after record: Record?, in transaction: ReadTransaction
+  ) throws -> (elements: [Element], last: Record?) {
+    var query = query
+    query.limit = size
+    guard let record else { return try load(query, transaction) }
+    let type = try transaction.catalog.table(query.type).schema
+    query.offset = 0
+    var (elements, last): ([Element], Record?) = ([], nil)
+    for part in self.query.continuations(after: record, type) {
+      query.filter = self.query.filter && part
+      query.limit = size - elements.count
+      let found = try load(query, transaction)
+      elements += found.elements
+      last = found.last ?? last
+      if elements.count == size { break }
+    }
+    return (elements, last)
   }
 }
 
@@ -78,13 +95,21 @@ extension RecordQuery {
       equal.append(.compare(field: key.field, .equal, value))
       if key.field == "id" { break }
     }
-    guard let first = totalOrder.first, first.ascending, first.origin == nil, alternatives.count > 1 else {
-      return .or(alternatives)
-    }
+    return .or(alternatives)
+  }
+
+  /// What comes after `record` in the query's order, in parts that follow one another. Each part can begin at its place
+  /// in an index of the first key.
+  package func continuations(after record: Record, _ type: TypeSchema) -> [Predicate] {
+    let rest = condition(after: record, type)
+    guard let first = totalOrder.first, first.origin == nil else { return [rest] }
     let start = record.queried(first.field, type)
-    // Implied by the alternatives; said so that an index can start there.
-    return start.isNull
-      ? .or(alternatives) : .compare(field: first.field, .greaterOrEqual, start) && .or(alternatives)
+    guard !start.isNull else { return [rest] }
+    // Both conditions follow from the rest; they are said for the index.
+    if first.ascending { return [.compare(field: first.field, .greaterOrEqual, start) && rest] }
+    return [
+      .compare(field: first.field, .lessOrEqual, start) && rest, .compare(field: first.field, .equal, .null),
+    ]
   }
 }
 

@@ -18,6 +18,11 @@ package struct TableColumns: ColumnExpressions {
     return type.isSynced ? SQLFragment("_container = ?", [.text(name)]) : SQLFragment("FALSE")
   }
 
+  /// The column itself, and not the type's name in its place, so that its index serves.
+  package func isBelow(_ path: String) -> SQLFragment {
+    type.isSynced ? isBelow(path, "_container") : SQLFragment("FALSE")
+  }
+
   package func value(of field: FieldSchema) -> String { field.name.quotedIdentifier }
 
   package func latitude(of field: FieldSchema) -> String { field.columns[0].quotedIdentifier }

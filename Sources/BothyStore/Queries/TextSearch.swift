@@ -1,9 +1,9 @@
 import Foundation
 
-/// The words of a text as the full-text index sees them, and whether a text has the words that are looked for.
+/// The words of a text, and whether a text has the words that are looked for.
 ///
-/// Words are runs of letters and digits, case and diacritics folded: close to FTS5's `unicode61` with
-/// `remove_diacritics`, and equal to it for ASCII.
+/// Words are runs of letters and digits, case and diacritics folded: `Straße` and `STRASSE` are one word. The text index
+/// on a device, the reference evaluator and the server all take their words from here.
 package struct TextSearch {
   let words: [String]
 
@@ -13,7 +13,8 @@ package struct TextSearch {
   func matches(_ texts: [String]) -> Bool {
     guard let last = words.last else { return true }
     let found = texts.flatMap(Self.words(of:))
-    return words.dropLast().allSatisfy(found.contains) && found.contains { $0.hasPrefix(last) }
+    return words.dropLast().allSatisfy { word in found.contains { $0.utf8.elementsEqual(word.utf8) } }
+      && found.contains { $0.utf8.starts(with: last.utf8) }
   }
 
   /// The query in FTS5's syntax, nil when it has no words. Words are quoted, so none is taken for an operator.
@@ -22,7 +23,66 @@ package struct TextSearch {
   }
 
   static func words(of text: String) -> [String] {
-    let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-    return folded.split { !$0.isLetter && !$0.isNumber }.map { String($0) }
+    var (text, words) = (text, [String]())
+    text.withUTF8 { bytes in
+      forEachWord(in: UnsafeRawBufferPointer(bytes)) { word, _ in
+        words.append(String(decoding: word, as: UTF8.self))
+        return true
+      }
+    }
+    return words
+  }
+
+  /// Calls `body` with the UTF-8 bytes of each word and with where in `text` it stands, until it returns false.
+  ///
+  /// Words of ASCII cost one pass over their bytes; others go through Foundation.
+  static func forEachWord(
+    in text: UnsafeRawBufferPointer, _ body: (UnsafeBufferPointer<UInt8>, Range<Int>) -> Bool
+  ) {
+    var (word, position): ([UInt8], Int) = ([], 0)
+    while position < text.count {
+      let start = position
+      var isASCII = true
+      word.removeAll(keepingCapacity: true)
+      while position < text.count, let folded = folded(text[position]) {
+        isASCII = isASCII && folded < 0x80
+        word.append(folded)
+        position += 1
+      }
+      if position == start {
+        position += 1
+        continue
+      }
+      let range = start..<position
+      let goesOn =
+        isASCII
+        ? word.withUnsafeBufferPointer { body($0, range) }
+        : forEachWord(inRun: String(decoding: text[range], as: UTF8.self), at: start, body)
+      guard goesOn else { return }
+    }
+  }
+
+  /// The byte of a word in small letters; nil for one of ASCII that stands between words.
+  private static func folded(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: byte
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+    default: nil
+    }
+  }
+
+  /// The words of a run without ASCII separators. Folding may bring separators of its own.
+  private static func forEachWord(
+    inRun run: String, at offset: Int, _ body: (UnsafeBufferPointer<UInt8>, Range<Int>) -> Bool
+  ) -> Bool {
+    for part in run.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+      let start = offset + run.utf8.distance(from: run.startIndex, to: part.startIndex)
+      let folded = String(part).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+      for word in folded.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+        var word = String(word)
+        guard word.withUTF8({ body($0, start..<start + part.utf8.count) }) else { return false }
+      }
+    }
+    return true
   }
 }

@@ -90,6 +90,7 @@ package struct Connections: Sendable {
     configuration.prepareDatabase { database in
       try database.execute(sql: "PRAGMA cache_size = -\(pages)")
       QueryFunctions.install(in: database)
+      try WordTokenizer.install(in: database)
     }
     return configuration
   }

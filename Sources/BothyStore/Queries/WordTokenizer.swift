@@ -1,0 +1,59 @@
+package import GRDB
+import GRDBSQLite
+
+/// The tokenizer of every full-text index: its words are those of `TextSearch`.
+package enum WordTokenizer {
+  /// What it is called in the definition of an index.
+  static let name = "bothy_words"
+  /// What SQLite knows its interface by; SQLite keeps the pointer while the statement lives.
+  private static let interface: StaticString = "fts5_api_ptr"
+
+  /// Adds the tokenizer to a connection. Call once for each connection that reads or writes records.
+  package static func install(in database: Database) throws {
+    var (statement, api): (OpaquePointer?, UnsafeMutablePointer<fts5_api>?) = (nil, nil)
+    defer { sqlite3_finalize(statement) }
+    var code = sqlite3_prepare_v2(database.sqliteConnection, "SELECT fts5(?)", -1, &statement, nil)
+    if code == SQLITE_OK {
+      code = withUnsafeMutablePointer(to: &api) { api in
+        interface.utf8Start.withMemoryRebound(to: CChar.self, capacity: interface.utf8CodeUnitCount) {
+          _ = sqlite3_bind_pointer(statement, 1, api, $0, nil)
+        }
+        return sqlite3_step(statement)
+      }
+    }
+    guard code == SQLITE_ROW, let api else {
+      throw DatabaseError(
+        resultCode: ResultCode(rawValue: code == SQLITE_ROW ? SQLITE_ERROR : code),
+        message: "SQLite has no FTS5")
+    }
+    var tokenizer = fts5_tokenizer(
+      xCreate: { _, _, _, made in
+        // It has no state; SQLite wants some pointer.
+        made?.pointee = OpaquePointer(bitPattern: 1)
+        return SQLITE_OK
+      },
+      xDelete: { _ in },
+      xTokenize: { _, context, _, text, count, token in
+        WordTokenizer.tokenize(text, count) { bytes, range in
+          token?(
+            context, 0, bytes.baseAddress, CInt(bytes.count), CInt(range.lowerBound), CInt(range.upperBound))
+            ?? SQLITE_ERROR
+        }
+      })
+    code = api.pointee.xCreateTokenizer?(api, name, nil, &tokenizer, nil) ?? SQLITE_ERROR
+    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+  }
+
+  /// Calls `token` with each word and its place, until it returns another code than `SQLITE_OK`; returns the last one.
+  private static func tokenize(
+    _ text: UnsafePointer<CChar>?, _ count: CInt, _ token: (UnsafeBufferPointer<CChar>, Range<Int>) -> CInt
+  ) -> CInt {
+    guard let text, count > 0 else { return SQLITE_OK }
+    var code = SQLITE_OK
+    TextSearch.forEachWord(in: UnsafeRawBufferPointer(start: text, count: Int(count))) { word, range in
+      code = word.withMemoryRebound(to: CChar.self) { token($0, range) }
+      return code == SQLITE_OK
+    }
+    return code
+  }
+}

@@ -1,0 +1,129 @@
+import BothyStore
+import Testing
+
+/// Full text: which words a text has, and what keeps the index of them.
+@Suite struct FullTextTests {
+  private static let texts = [
+    "straße": "Die lange Straße am Fluß", "strasse": "STRASSE", "office": "Our o\u{FB03}ce",
+    "plain": "the office",
+    "ligature": "the \u{FB01}nal word", "final": "a final word", "café": "Cafe\u{301} crème",
+    "greek": "ΟΔΥΣΣΕΥΣ",
+    "turkish": "İstanbul ve Iğdır", "arabic": "مَكْتَبَة", "cjk": "東京 タワー", "emoji": "go 🏔️ now",
+    "number": "route 66½",
+    "apostrophe": "l'été d'Anne", "dots": "U.S.A. e-mail", "": "",
+  ]
+
+  private static let searches = [
+    "straße", "strasse", "STRASSE", "fluss", "office", "o\u{FB03}ce", "OFFI", "final", "\u{FB01}nal",
+    "FINAL wor",
+    "cafe", "CAFÉ", "creme", "οδυσσευς", "οδυσσευσ", "istanbul", "ığdır", "مكتبة", "東京", "タワ", "🏔️", "66",
+    "ete anne",
+    "usa", "u s a", "mail", "e-mail", "\"office\"", "a OR b", "NOT", "route*",
+  ]
+
+  private func filled(_ store: Store) throws {
+    try store.write { transaction in
+      for (id, text) in Self.texts { try transaction.insert(Todo(id, text)) }
+    }
+  }
+
+  private func answer(_ store: Store, _ text: String) throws -> [String] {
+    try store.fetch(RecordQuery("Todo", where: .matches(text))).map(\.id)
+  }
+
+  @Test("a search finds on a device what the reference and a server's document find", arguments: searches)
+  func agreement(search: String) throws {
+    let store = try Store(inMemory: todoSchema)
+    try filled(store)
+    let records = try store.fetch(RecordQuery("Todo"))
+    let expected = try RecordQuery("Todo", where: .matches(search)).evaluate(
+      over: records, schema: Todo.schema)
+    #expect(try answer(store, search) == expected.map(\.id))
+    let found = try store.read { transaction in
+      try records.filter { record in
+        let select = try PreparedStatement("SELECT bothy_matches(?, ?)", in: transaction.database)
+        select.bind(search, at: 1)
+        select.bind(record["title"], at: 2)
+        defer { select.reset() }
+        return try select.step() && select.int(at: 0) == 1
+      }
+    }
+    #expect(found == expected)
+  }
+
+  @Test(
+    "words with ß, ligatures and accents are found however they are written",
+    arguments: [
+      ("straße", ["strasse", "straße"]), ("strasse", ["strasse", "straße"]),
+      ("STRASSE", ["strasse", "straße"]),
+      ("office", ["office", "plain"]), ("o\u{FB03}ce", ["office", "plain"]),
+      ("final", ["final", "ligature"]),
+      ("\u{FB01}nal", ["final", "ligature"]), ("café", ["café"]), ("fluß", ["straße"]),
+    ])
+  func found(search: String, ids: [String]) throws {
+    let store = try Store(inMemory: todoSchema)
+    try filled(store)
+    #expect(try answer(store, search) == ids)
+  }
+
+  /// The indexes as the first format had them.
+  private func makeOld(_ store: Store) throws {
+    try store.tamper("DROP INDEX bothy_index_Todo__container")
+    for event in ["insert", "update", "delete"] { try store.tamper("DROP TRIGGER bothy_fts_Todo_\(event)") }
+    try store.tamper("DROP TABLE bothy_fts_Todo")
+    try store.tamper(
+      """
+      CREATE VIRTUAL TABLE bothy_fts_Todo USING fts5("title", content="Todo", content_rowid='rowid',
+      tokenize='unicode61 remove_diacritics 2')
+      """)
+    let add = "INSERT INTO bothy_fts_Todo(rowid, title) VALUES (new.rowid, new.title);"
+    let remove =
+      "INSERT INTO bothy_fts_Todo(bothy_fts_Todo, rowid, title) VALUES ('delete', old.rowid, old.title);"
+    for (event, body) in [("insert", add), ("update", remove + " " + add), ("delete", remove)] {
+      try store.tamper("CREATE TRIGGER bothy_fts_Todo_\(event) AFTER \(event) ON Todo BEGIN \(body) END")
+    }
+    try store.tamper("INSERT INTO bothy_fts_Todo(bothy_fts_Todo) VALUES ('rebuild')")
+    try store.tamper("PRAGMA user_version = 1")
+  }
+
+  @Test("a file of the first format gets its text index built again when it is opened")
+  func upgraded() throws {
+    let folder = try TemporaryFolder()
+    var store = try Store(at: folder.database, schema: todoSchema)
+    try filled(store)
+    try makeOld(store)
+    #expect(try answer(store, "strasse") == ["strasse"])
+    try store.close()
+    store = try Store(at: folder.database, schema: todoSchema)
+    #expect(try answer(store, "strasse") == ["strasse", "straße"])
+    #expect(try store.count("PRAGMA user_version") == 2)
+    #expect(try store.diagnose().isHealthy)
+    try store.close()
+  }
+
+  @Test("a change of another column leaves the text index alone")
+  func columns() throws {
+    let store = try Store(inMemory: todoSchema)
+    try filled(store)
+    func changes(_ sql: String) throws -> Int64 {
+      try store.write { transaction in
+        let before = try Self.totalChanges(transaction)
+        try PreparedStatement(sql, in: transaction.database).run()
+        return try Self.totalChanges(transaction) - before
+      }
+    }
+    #expect(try changes("UPDATE Todo SET done = 1 WHERE _id = 'plain'") == 1)
+    #expect(try changes("UPDATE Todo SET _version = '7' WHERE _id = 'plain'") == 1)
+    #expect(try changes("UPDATE Todo SET title = title WHERE _id = 'plain'") == 1)
+    #expect(try changes("UPDATE Todo SET title = 'new words' WHERE _id = 'plain'") > 1)
+    #expect(try answer(store, "new") == ["plain"])
+    #expect(try answer(store, "office") == ["office"])
+    #expect(try store.diagnose().isHealthy)
+  }
+
+  private static func totalChanges(_ transaction: WriteTransaction) throws -> Int64 {
+    let select = try PreparedStatement("SELECT total_changes()", in: transaction.database)
+    defer { select.reset() }
+    return try select.step() ? select.int(at: 0) : 0
+  }
+}

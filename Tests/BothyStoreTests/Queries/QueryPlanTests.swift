@@ -1,0 +1,66 @@
+import BothyStore
+import Testing
+
+/// Which queries an index serves.
+@Suite struct QueryPlanTests {
+  private static let type = TypeSchema(
+    "Item",
+    fields: [
+      FieldSchema("rank", .int, indexed: true), FieldSchema("due", .date, optional: true, indexed: true),
+    ])
+
+  private func plan(_ query: RecordQuery) throws -> String {
+    let store = try Store(inMemory: Schema(types: [Self.type]))
+    let tail = try QueryCompiler(Self.type, TableColumns(Self.type)).tail(query)
+    return try store.read { transaction in
+      let select = try PreparedStatement(
+        unkept: "EXPLAIN QUERY PLAN SELECT _id FROM Item\(tail.sql)", in: transaction.database)
+      select.bind(tail.arguments)
+      var lines: [String] = []
+      while try select.step() { lines.append(select.text(at: 3) ?? "") }
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  @Test("a page in descending order begins at its place in the index")
+  func descending() throws {
+    let record = Record("Item", id: "m", ["rank": 500])
+    var query = RecordQuery("Item", order: [Ordering("rank", ascending: false)], limit: 10)
+    query.filter = query.continuations(after: record, Self.type).first ?? .none
+    #expect(try plan(query).contains("(rank<?)"))
+  }
+
+  @Test("a tree of containers is read by ranges of an index")
+  func tree() throws {
+    let query = RecordQuery("Item", container: "trips/alps", includesChildren: true)
+    let found = try plan(query)
+    #expect(!found.contains("SCAN"), "\(found)")
+    #expect(found.contains("_container>? AND _container<?"), "\(found)")
+  }
+
+  @Test("one container is read by an index")
+  func container() throws {
+    let found = try plan(RecordQuery("Item", container: "trips/alps"))
+    #expect(!found.contains("SCAN"), "\(found)")
+  }
+
+  @Test("a tree holds its own container, those below it and no neighbour")
+  func members() throws {
+    let store = try Store(inMemory: Schema(types: [Self.type]))
+    let containers = [
+      "Item", "Item/a", "Items", "trips", "trips/alps", "trips/alps/day", "trips/alps-2", "trips0", "",
+    ]
+    try store.write(origin: .remote) { transaction in
+      let table = try transaction.catalog.table("Item")
+      for container in containers {
+        try transaction.put(
+          table, id: container, StoredRow(values: [1, .null], container: container, version: "1"))
+      }
+    }
+    for root in containers + ["none"] {
+      let query = RecordQuery("Item", container: root, includesChildren: true)
+      let expected = containers.filter { root.isEmpty || $0 == root || $0.hasPrefix(root + "/") }
+      #expect(try store.fetch(query).map(\.id) == expected.sorted(), "\(root)")
+    }
+  }
+}
