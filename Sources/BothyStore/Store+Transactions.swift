@@ -18,9 +18,16 @@ extension Store {
   }
 
   /// Runs `body` on one consistent state of the store. Costs 20 µs before the first read.
+  ///
+  /// Inside a closure of `read`, `write` or `observe` of the same store it joins that transaction: inside a write it sees
+  /// what the write has done.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
+    if let transaction = running.innermost { return try body(transaction) }
     do {
-      return try connections.writer.read { try body(ReadTransaction($0, catalog)) }
+      return try connections.writer.read { database in
+        let transaction = ReadTransaction(database, catalog)
+        return try running.marking(transaction) { try body(transaction) }
+      }
     } catch { throw known(error) }
   }
 
@@ -29,12 +36,17 @@ extension Store {
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {
     do {
-      return try await connections.writer.read { [catalog] in try body(ReadTransaction($0, catalog)) }
+      return try await connections.writer.read { [catalog, running] database in
+        let transaction = ReadTransaction(database, catalog)
+        return try running.marking(transaction) { try body(transaction) }
+      }
     } catch { throw known(error) }
   }
 
-  /// The record with `id`, or nil. One row by primary key on a kept connection: a few microseconds.
+  /// The record with `id`, or nil. One row by primary key on a kept connection: a few microseconds. Joins the transaction
+  /// inside whose closure it is called.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
+    if let transaction = running.innermost { return try transaction.fetch(type, id: id) }
     do {
       let table = try catalog.table(E.typeName)
       return try connections.lookUp { database in
@@ -62,18 +74,25 @@ extension Store {
   package func write<Result>(
     origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
-    guard !running.isOnThisThread else {
+    guard canBeginWrite else {
       throw StoreError(
         .nestedWrite,
-        "A write of \(path) was begun inside another, which would wait for itself. Use the transaction at hand, or write "
-          + "when it is done.")
+        "A write of \(path) was begun inside another, or inside a read of a store in memory, and would wait for itself. "
+          + "Use the transaction at hand, or write when it is done.")
     }
     do {
-      let (result, done) = try connections.writer.write { try perform($0, origin, body) }
-      try options.onStep?(.committed, origin)
-      committed(done)
-      return result
+      return try connections.writer.write {
+        try perform($0, origin, body)
+      } committed: {
+        try tell($0.1, origin)
+      }.0
     } catch { throw known(error) }
+  }
+
+  /// A file has a connection for writing beside those for reading; a store in memory has one for both.
+  private var canBeginWrite: Bool {
+    guard let transaction = running.innermost else { return true }
+    return !(transaction is WriteTransaction) && !connections.isInMemory
   }
 
   @discardableResult
@@ -81,10 +100,11 @@ extension Store {
     origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     do {
-      let (result, done) = try await connections.writer.write { try self.perform($0, origin, body) }
-      try options.onStep?(.committed, origin)
-      committed(done)
-      return result
+      return try await connections.writer.write {
+        try self.perform($0, origin, body)
+      } committed: {
+        try self.tell($0.1, origin)
+      }.0
     } catch { throw known(error) }
   }
 
@@ -109,7 +129,9 @@ extension Store {
     var events: [RecordEvent]
   }
 
-  private func committed(_ done: Done) {
+  /// Tells of a commit before the writer takes the next transaction, so that all are told in their order.
+  private func tell(_ done: Done, _ origin: WriteOrigin) throws {
+    try options.onStep?(.committed, origin)
     if !done.touched.isEmpty { notices.post(done.touched) }
     eventHub.send(done.events)
   }

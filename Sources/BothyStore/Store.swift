@@ -16,7 +16,7 @@ public final class Store: Sendable {
   let recorder: (any ChangeRecorder)?
   let notices: CommitNotices
   let eventHub = EventHub()
-  let running = RunningWrite()
+  let running = RunningTransactions()
   /// Where the values of sensitive fields are.
   package let secrets: any SecretStore
 
@@ -63,7 +63,8 @@ public final class Store: Sendable {
     let signals = path.flatMap { [connections] path in
       CommitSignals(path: path, options: options, writer: connections.writer)
     }
-    notices = CommitNotices(catalog: catalog, connections: connections, path: self.path, signals: signals)
+    notices = CommitNotices(
+      catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
     do {
       let hasConcealed = try connections.writer.write { database in
         if let recorder { try TableUpgrade(database: database).run(recorder.tables) }

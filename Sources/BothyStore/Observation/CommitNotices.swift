@@ -20,14 +20,19 @@ final class CommitNotices: Sendable {
 
   let catalog: Catalog
   private let connections: Connections
+  private let running: RunningTransactions
   private let path: String
   private let signals: CommitSignals?
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "bothy.notices")
 
-  init(catalog: Catalog, connections: Connections, path: String, signals: CommitSignals?) {
+  init(
+    catalog: Catalog, connections: Connections, running: RunningTransactions, path: String,
+    signals: CommitSignals?
+  ) {
     self.catalog = catalog
     self.connections = connections
+    self.running = running
     self.path = path
     self.signals = signals
   }
@@ -115,7 +120,9 @@ final class CommitNotices: Sendable {
     do {
       try connections.writer.read { database in
         let transaction = ReadTransaction(database, catalog)
-        for subscriber in due { subscriber.refresh(transaction) }
+        running.marking(transaction) {
+          for subscriber in due { subscriber.refresh(transaction) }
+        }
       }
     } catch {
       let failure = StoreError(error, path: path)

@@ -35,22 +35,42 @@ package final class ClosableDatabase: Sendable {
     }
   }
 
-  package func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
+  /// Runs `body` in a transaction and then `committed`, before the next transaction begins.
+  package func write<Result>(
+    _ body: (Database) throws -> Result, committed: (Result) throws -> Void = { _ in }
+  ) throws -> Result {
     let pass = try gate.pass()
-    return try database.write {
+    return try database.writeWithoutTransaction {
       pass.giveBack()
-      return try body($0)
+      return try Self.transact($0, body, committed)
     }
   }
 
+  /// The same without blocking a thread of the caller's executor.
   package func write<Result: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> Result
+    _ body: @escaping @Sendable (Database) throws -> Result,
+    committed: @escaping @Sendable (Result) throws -> Void = { _ in }
   ) async throws -> Result {
     let pass = try gate.pass()
-    return try await database.write {
+    return try await database.writeWithoutTransaction {
       pass.giveBack()
-      return try body($0)
+      return try Self.transact($0, body, committed)
     }
+  }
+
+  private static func transact<Result>(
+    _ connection: Database, _ body: (Database) throws -> Result, _ committed: (Result) throws -> Void
+  ) throws -> Result {
+    var result: Result?
+    try connection.inTransaction {
+      result = try body(connection)
+      return .commit
+    }
+    guard let result else {
+      throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A transaction was committed without its body")
+    }
+    try committed(result)
+    return result
   }
 
   package func writeWithoutTransaction<Result>(_ body: (Database) throws -> Result) throws -> Result {

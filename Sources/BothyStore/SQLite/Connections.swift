@@ -8,6 +8,8 @@ package import GRDB
 package struct Connections: Sendable {
   package let writer: ClosableDatabase
   private let lookups: ClosableDatabase
+  /// Whether one connection does everything.
+  var isInMemory: Bool { lookups === writer }
 
   /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or schema, or of
   /// another program, is refused before it is opened for writing.

@@ -1,0 +1,34 @@
+import BothyStore
+import Foundation
+import Synchronization
+import Testing
+
+/// In which order listeners hear of commits.
+@Suite struct EventOrderTests {
+  private final class Counter: Sendable {
+    let next = Mutex(0)
+  }
+
+  @Test("events come in the order of the commits, whichever thread made them")
+  func order() async throws {
+    let store = try Store(inMemory: todoSchema)
+    let events = store.events
+    let counter = Counter()
+    let (threads, writes) = (4, 500)
+    DispatchQueue.concurrentPerform(iterations: threads) { _ in
+      for _ in 0..<writes {
+        try? store.write { transaction in  // a failure shows as a missing event
+          let number = counter.next.withLock { next in
+            next += 1
+            return next
+          }
+          try transaction.insert(Todo("\(number)"))
+        }
+      }
+    }
+    try store.close()
+    var told: [Int] = []
+    for await event in events { told += event.compactMap { Int($0.record.id) } }
+    #expect(told == Array(1...threads * writes))
+  }
+}

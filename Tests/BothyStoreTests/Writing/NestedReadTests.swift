@@ -1,0 +1,91 @@
+import BothyStore
+import Testing
+
+/// Reads that are begun inside a transaction of the same store.
+@Suite struct NestedReadTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func store(inMemory: Bool) throws -> Store {
+    let store =
+      try inMemory ? Store(inMemory: todoSchema) : Store(at: folder.database, schema: todoSchema)
+    try store.write { try $0.insert(Todo("a", "first")) }
+    return store
+  }
+
+  private let one = RecordID(type: "Todo", id: "a")
+
+  /// How many records each way to read finds, inside whatever transaction it is called.
+  private func found(_ store: Store) throws -> [Int] {
+    [
+      try store.fetch(Query<Todo>()).count, try store.fetch(RecordQuery("Todo")).count,
+      try store.count(Query<Todo>()), try store.read { try $0.count(Query<Todo>()) },
+      try store.fetch(Todo.self, id: "a") == nil ? 0 : 1, try store.record(one) == nil ? 0 : 1,
+    ]
+  }
+
+  @Test("a read inside a read of the same store sees the same moment", arguments: [true, false])
+  func read(inMemory: Bool) throws {
+    let store = try store(inMemory: inMemory)
+    #expect(try store.read { _ in try found(store) } == [1, 1, 1, 1, 1, 1])
+  }
+
+  @Test("a read inside a write sees what the write has done", arguments: [true, false])
+  func write(inMemory: Bool) throws {
+    let store = try store(inMemory: inMemory)
+    let inside = try store.write { transaction in
+      try transaction.delete(Todo.self, id: "a")
+      return try found(store)
+    }
+    #expect(inside == [0, 0, 0, 0, 0, 0])
+  }
+
+  @Test("an asynchronous read and an asynchronous write are joined too", arguments: [true, false])
+  func asynchronous(inMemory: Bool) async throws {
+    let store = try store(inMemory: inMemory)
+    #expect(try await store.read { _ in try store.count(Query<Todo>()) } == 1)
+    let inside = try await store.write { transaction in
+      try transaction.insert(Todo("b"))
+      return try store.count(Query<Todo>())
+    }
+    #expect(inside == 2)
+  }
+
+  @Test("a read inside the closure of an observation joins its transaction", arguments: [true, false])
+  func observed(inMemory: Bool) async throws {
+    let store = try store(inMemory: inMemory)
+    let counts = store.observe(.types("Todo")) { _ in try store.count(Query<Todo>()) }
+    var answers = counts.makeAsyncIterator()
+    #expect(try await answers.next() == 1)
+    try await store.write { try $0.insert(Todo("b")) }
+    #expect(try await answers.next() == 2)
+  }
+
+  @Test("a write inside a write is refused, and inside a read of a store in memory")
+  func refused() throws {
+    for inMemory in [true, false] {
+      let store = try store(inMemory: inMemory)
+      expect(.nestedWrite) { try store.write { _ in try store.write { _ in } } }
+      if inMemory { expect(.nestedWrite) { try store.read { _ in try store.write { _ in } } } }
+      try store.read { _ in
+        guard !inMemory else { return }
+        try store.write { try $0.insert(Todo("b")) }
+        #expect(try store.count(Query<Todo>()) == 1, "the read stays at its moment")
+      }
+    }
+  }
+
+  @Test("two stores read inside one another's transactions")
+  func two() throws {
+    let (first, second) = (try store(inMemory: true), try Store(inMemory: todoSchema))
+    try first.write { _ in
+      try second.write { transaction in
+        try transaction.insert(Todo("x"))
+        try transaction.insert(Todo("y"))
+        #expect(try first.count(Query<Todo>()) == 1)
+        #expect(try second.count(Query<Todo>()) == 2)
+      }
+    }
+  }
+}
