@@ -138,6 +138,9 @@ extension Store {
 
   /// The error as a `StoreError` where the store knows it; the app's own errors pass through as they are.
   private func known(_ error: any Error) -> any Error {
-    error is DatabaseError || error is CancellationError ? StoreError(error, path: path) : error
+    guard error is DatabaseError || error is CancellationError else { return error }
+    let known = StoreError(error, path: path)
+    if known.code == .corrupt { fileCheck?.meetDamage() }
+    return known
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+package import GRDB
 import Logging
 
 /// The truth on this device: typed records in one SQLite file. Knows nothing of a network.
@@ -17,6 +17,8 @@ public final class Store: Sendable {
   let notices: CommitNotices
   let eventHub = EventHub()
   let running = RunningTransactions()
+  /// Nil for a store in memory, and where a damaged file is left.
+  let fileCheck: FileCheck?
   /// Where the values of sensitive fields are.
   package let secrets: any SecretStore
 
@@ -60,23 +62,45 @@ public final class Store: Sendable {
         try Connections(path: path, schemaVersion: schema.version, options: options)
       }
       ?? Connections(inMemory: options)
+    fileCheck =
+      options.damagedFile == .setAside ? path.map { FileCheck(path: $0, logger: options.logger) } : nil
     let signals = path.flatMap { [connections] path in
       CommitSignals(path: path, options: options, writer: connections.writer)
     }
     notices = CommitNotices(
       catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
     do {
-      let hasConcealed = try connections.writer.write { database in
+      let (hasConcealed, isCheckDue) = try connections.writer.write { database in
         if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
-        return try Migrator(database: database, recorder: recorder, secrets: secrets)
+        let isNew = try !database.tableExists("bothy_meta")
+        let hasConcealed = try Migrator(database: database, recorder: recorder, secrets: secrets)
           .migrate(to: schema, steps: migrations, path: self.path)
+        return (hasConcealed, try fileCheck != nil && FileCheck.claim(in: database) && !isNew)
       }
       if hasConcealed {
         // Empties the log. Another process that reads holds it back; the log is then emptied by a later checkpoint.
         try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
       }
+      if isCheckDue { fileCheck?.begin() }
     } catch {
       throw StoreError(error, path: self.path)
+    }
+    tellOfDamagedFiles()
+  }
+
+  /// The files that were set aside in this one's place because they were damaged, and that nobody has dealt with since:
+  /// work that was never sent may be in them. `SyncedStore.salvage` gets it out. The oldest first.
+  public var damagedFiles: [String] { DamagedFile.setAsideFiles(of: path) }
+
+  /// Waits until no check of the whole file is under way.
+  package func waitForFileCheck() { fileCheck?.wait() }
+
+  private func tellOfDamagedFiles() {
+    guard fileCheck != nil else { return }
+    for file in damagedFiles {
+      options.logger.warning(
+        "A damaged file was set aside and may hold work that was never sent. Salvage or dismiss it.",
+        metadata: ["file": "\(file)", "store": "\(path)"])
     }
   }
 
@@ -86,19 +110,24 @@ public final class Store: Sendable {
       throw StoreError(.cannotOpen, "There is no database at \(path). Create one with `bothy db create`.")
     }
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      guard let schema = try queue.read({ try SchemaInstaller.stored(in: $0) }) else {
-        throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
+      return try Connections.reading(path) { database in
+        guard let schema = try storedSchema(in: database) else {
+          throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
+        }
+        return schema
       }
-      return schema
     } catch {
       throw StoreError(error, path: path)
     }
   }
 
+  /// The schema that an open database carries, if it carries one.
+  package static func storedSchema(in database: Database) throws -> Schema? {
+    try SchemaInstaller.stored(in: database)
+  }
+
   deinit {
+    fileCheck?.close()
     notices.close()
     eventHub.finish()
   }
@@ -110,6 +139,7 @@ public final class Store: Sendable {
 
   /// Closes the file and ends every observation. Later calls throw. Releasing the store does the same.
   public func close() throws {
+    fileCheck?.close()
     notices.close()
     eventHub.finish()
     do { try connections.close() } catch { throw StoreError(error, path: path) }

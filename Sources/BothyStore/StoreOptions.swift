@@ -24,8 +24,10 @@ public struct StoreOptions: Sendable {
 
   /// What becomes of a file that turns out to be damaged when it is opened.
   public enum DamagedFile: Sendable, Hashable {
-    /// It is renamed, and opening throws `.corrupt`, which says to what; the next opening makes a new file. The default: an app that can't
-    /// open its file at this launch can at the next, and what was pending can still be got out of the old one.
+    /// It is renamed, and opening throws `.corrupt`, which says to what; the next opening makes a new file. The default:
+    /// an app that can't open its file at this launch can at the next. `SyncedStore.salvage` gets what was pending out of
+    /// the old one; until then `Store.damagedFiles` names it, a warning is logged at each opening, and `diagnose` has a
+    /// finding.
     case setAside
     /// It is not looked for, and stays where it is: for tools that examine files.
     case leave
@@ -33,8 +35,9 @@ public struct StoreOptions: Sendable {
 
   /// How hard a commit is; `.full` unless told otherwise.
   public var durability: Durability
-  /// What becomes of a damaged file. Under `.setAside`, opening a file that its last process did not close looks at
-  /// every page (`PRAGMA quick_check`).
+  /// What becomes of a damaged file. Under `.setAside` every page is looked at once a day after opening, on a thread of
+  /// its own, and whenever SQLite meets damage (`PRAGMA quick_check`). What is found has the next opening set the file
+  /// aside.
   public var damagedFile: DamagedFile = .setAside
   /// Who else writes to the file; `.many` unless told otherwise.
   public var processes: Processes

@@ -60,6 +60,7 @@ enum PlaceFile {
     }
     let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")  // absent: closed properly
     let wasLeftOpen = log?[.size] as? Int64 ?? 0 > 0
+    SQLiteLibrary.prepare()
     var configuration = Configuration()
     configuration.label = "bothy.places"
     configuration.busyMode = .timeout(5)

@@ -24,9 +24,20 @@ extension Store {
           }
           return .rollback
         }
-        return StoreDiagnosis(findings: examination.findings)
+        return StoreDiagnosis(findings: damageFindings + examination.findings)
       }
     } catch { throw StoreError(error, path: path) }
+  }
+
+  private var damageFindings: [StoreDiagnosis.Finding] {
+    damagedFiles.map { file in
+      StoreDiagnosis.Finding(
+        .warning, check: "file",
+        "\(file) was damaged and set aside; it may hold work that was never sent, and records that were never synced.",
+        remedy:
+          "Get them out with `bothy db salvage`, or `SyncedStore.salvage`, or say there that they are not wanted."
+      )
+    }
   }
 
   /// Examines a file that may be too damaged to open as a store. Read-only; the text index is not compared with
@@ -36,12 +47,8 @@ extension Store {
       throw StoreError(.cannotOpen, "There is no database at \(path).")
     }
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      defer { try? queue.close() }  // it was only read: nothing is lost if closing fails
       // Not in a transaction: ending one on a damaged file may fail, and with it the examination.
-      return try queue.inDatabase { database in
+      return try Connections.inspecting(path) { database in
         var examination = Examination(database: database, schema: Schema(types: []))
         do {
           guard let stored = try SchemaInstaller.stored(in: database) else {

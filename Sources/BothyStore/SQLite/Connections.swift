@@ -14,32 +14,16 @@ package struct Connections: Sendable {
   /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or schema, or of
   /// another program, is refused before it is opened for writing.
   init(path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
-    let deadline = ContinuousClock.now + options.busyTimeout
-    while true {
-      do throws(StoreError) {
-        self = try Connections(opening: path, schemaVersion: schemaVersion, options: options)
-        return
-      } catch {
-        guard Self.mayPass(error, path), ContinuousClock.now < deadline else { throw error }
-        Thread.sleep(forTimeInterval: 0.002)
+    do {
+      self = try Self.waiting(for: path, atMost: options.busyTimeout) {
+        try Connections(opening: path, schemaVersion: schemaVersion, options: options)
       }
-    }
-  }
-
-  /// Whether the failure is one that another process causes while it makes, opens or closes the same file: SQLite
-  /// waits for others' writes by itself, but not for a change of the journal's mode or for the log's index to appear.
-  private static func mayPass(_ error: StoreError, _ path: String) -> Bool {
-    error.code == .busy || (error.code == .cannotOpen && access(path, R_OK | W_OK) == 0 && isFile(path))
-  }
-
-  private static func isFile(_ path: String) -> Bool {
-    var isFolder: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+    } catch { throw StoreError(error, path: path) }
   }
 
   private init(opening path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
     do {
-      let isSuspect = options.damagedFile == .setAside && DamagedFile.wasLeftOpen(path)
+      let isSuspect = options.damagedFile == .setAside && DamagedFile.isSuspect(path)
       try Self.inspect(path, schemaVersion: schemaVersion)
       let pool = try DatabasePool(path: path, configuration: Self.configuration(options))
       if options.durability == .full {
@@ -50,7 +34,10 @@ package struct Connections: Sendable {
       readOnly.readonly = true
       lookups = ClosableDatabase(try DatabaseQueue(path: path, configuration: readOnly))
       if isSuspect {
-        do { try DamagedFile.check(pool, path) } catch {
+        do {
+          try DamagedFile.check(pool, path)
+          try DamagedFile.trust(path)
+        } catch {
           try close()
           throw error
         }
@@ -82,7 +69,8 @@ package struct Connections: Sendable {
     try writer.close()
   }
 
-  private static func configuration(_ options: StoreOptions) -> Configuration {
+  static func configuration(_ options: StoreOptions) -> Configuration {
+    SQLiteLibrary.prepare()
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     configuration.maximumReaderCount = options.readers
@@ -104,10 +92,7 @@ package struct Connections: Sendable {
       throw StoreError(.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
     }
     guard let size = attributes?[.size] as? Int64, size > 0 else { return }
-    var configuration = Configuration()
-    configuration.readonly = true
-    let queue = try DatabaseQueue(path: path, configuration: configuration)
-    try queue.read { database in
+    try reading(path, atMost: .zero) { database in
       let application = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
       let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
       let tables = try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
@@ -124,7 +109,6 @@ package struct Connections: Sendable {
       }
       try checkSchema(database, knowing: schemaVersion, path)
     }
-    try queue.close()
   }
 
   private static func checkSchema(_ database: Database, knowing version: Int, _ path: String) throws {

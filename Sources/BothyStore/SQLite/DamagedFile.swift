@@ -3,12 +3,32 @@ import GRDB
 
 /// What is done when a file is opened that may be, or is, damaged.
 enum DamagedFile {
-  /// Whether the last process to use the file ended without closing it: its log is still there. True also while
-  /// another process has it open.
-  static func wasLeftOpen(_ path: String) -> Bool {
-    // Absent: closed properly.
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
-    return attributes?[.size] as? Int64 ?? 0 > 0
+  /// Whether damage was found in the file since it was last looked through: a small file beside it says so.
+  static func isSuspect(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path + suspicion) }
+
+  /// Has the next opening look at every page before it uses the file.
+  static func suspect(_ path: String) {
+    // Where the folder takes no file, damage is found again when its page is read again.
+    _ = FileManager.default.createFile(atPath: path + suspicion, contents: nil)
+  }
+
+  /// Takes a suspicion back.
+  static func trust(_ path: String) throws {
+    guard isSuspect(path) else { return }
+    try FileManager.default.removeItem(atPath: path + suspicion)
+  }
+
+  private static let suspicion = "-suspect"
+  private static let mark = ".damaged-"
+
+  /// The files that were set aside in place of the one at `path`, the oldest first.
+  static func setAsideFiles(of path: String) -> [String] {
+    let folder = (path as NSString).deletingLastPathComponent
+    let name = (path as NSString).lastPathComponent + mark
+    // A folder that can't be read: nothing is known of such files.
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
+    return names.filter { $0.hasPrefix(name) && $0.dropFirst(name.count).allSatisfy(\.isNumber) }.sorted()
+      .map { folder.isEmpty ? $0 : (folder as NSString).appendingPathComponent($0) }
   }
 
   /// Looks at every page. Throws `StoreError` `.corrupt` at the first that is damaged.
@@ -23,17 +43,18 @@ enum DamagedFile {
 
   /// Renames the file and its log, and says so. The cause is returned when that does not work.
   static func setAside(_ path: String, _ cause: StoreError) -> StoreError {
-    let place = "\(path).damaged-\(Int64(Date().timeIntervalSince1970 * 1000))"
+    let place = "\(path)\(mark)\(Int64(Date().timeIntervalSince1970 * 1000))"
     for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: path + suffix) {
       do { try FileManager.default.moveItem(atPath: path + suffix, toPath: place + suffix) } catch {
         return cause
       }
     }
+    try? trust(path)  // a suspicion that stays makes the next opening slower, no more
     return StoreError(
       .corrupt,
       "The database \(path) is damaged, and was set aside as \(place). The next opening makes a new file, and a sync "
-        + "brings back what the server has; for what was not sent yet run `bothy doctor` and `bothy outbox` on the old "
-        + "one.",
+        + "brings back what the server has. What was not sent yet comes back with `SyncedStore.salvage` or "
+        + "`bothy db salvage`.",
       underlying: cause)
   }
 }

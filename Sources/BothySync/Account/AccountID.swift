@@ -52,10 +52,7 @@ enum FileOwner {
 
   /// Whose a file is and how much is pending in it, read without opening it as a store; nil for other files.
   static func look(at path: String) throws -> ParkedAccount? {
-    var configuration = Configuration()
-    configuration.readonly = true
-    let queue = try DatabaseQueue(path: path, configuration: configuration)
-    return try queue.read { database in
+    try Connections.reading(path) { database in
       guard try database.tableExists("bothy_sync") else { return nil }
       let transaction = ReadTransaction(database, Catalog(Schema(types: [])))
       guard let owner = try stored(in: transaction) else { return nil }

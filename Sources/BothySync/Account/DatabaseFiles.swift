@@ -5,7 +5,7 @@ import Foundation
 enum DatabaseFiles {
   private static let blobs = "-blobs"
   /// What is put beside a database, by the ending of its name.
-  private static let endings = ["-wal", "-shm", "-journal", "-signals", "-secrets", blobs]
+  private static let endings = ["-wal", "-shm", "-journal", "-signals", "-suspect", "-secrets", blobs]
 
   /// Whether a path is that of a database, of a file of its own, or lies in a folder of its own.
   static func owns(_ path: String, _ database: String) -> Bool {

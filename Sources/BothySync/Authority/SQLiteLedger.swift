@@ -25,6 +25,7 @@ public final class SQLiteLedger: Ledger {
   /// The same with lanes of another width, to measure what they bring.
   package init(at path: String, lanes: WriteLanes) throws {
     self.lanes = lanes
+    SQLiteLibrary.prepare()
     do {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
@@ -50,6 +51,7 @@ public final class SQLiteLedger: Ledger {
   public init() throws {
     lanes = WriteLanes()
     (searches, health) = (nil, nil)
+    SQLiteLibrary.prepare()
     var configuration = Configuration()
     configuration.prepareDatabase { QueryFunctions.install(in: $0) }
     let queue = try DatabaseQueue(configuration: configuration)

@@ -23,10 +23,7 @@ package struct RemoteAddress: Sendable, Hashable {
   package static func stored(at path: String) throws -> RemoteAddress? {
     let schema = try Store.storedSchema(at: path)
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      return try queue.read { database in
+      return try Connections.reading(path) { database in
         guard try database.tableExists("bothy_sync") else { return nil }
         return try stored(in: ReadTransaction(database, Catalog(schema)))
       }
@@ -39,10 +36,7 @@ package struct RemoteAddress: Sendable, Hashable {
   /// `StoreError`.
   package static func syncedSpace(at path: String) throws -> String? {
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      return try queue.read { database in
+      return try Connections.reading(path) { database in
         guard try database.tableExists("bothy_sync") else { return nil }
         let transaction = ReadTransaction(database, Catalog(Schema(types: [])))
         return try ServerBinding.load(in: transaction).history?.space

@@ -34,9 +34,7 @@ enum Following {
   static func stored(at path: String) throws -> [PullScope]? {
     let schema = try Store.storedSchema(at: path)
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      return try DatabaseQueue(path: path, configuration: configuration).read { database in
+      return try Connections.reading(path) { database in
         guard try database.tableExists("bothy_sync") else { return nil }
         return try stored(in: ReadTransaction(database, Catalog(schema)))
       }

@@ -49,23 +49,79 @@ struct DamagedFileTests {
     try store.close()
   }
 
-  /// Promises: S-3
-  @Test("after the end of a process, a damaged file is set aside with an error that says where, and kept")
-  func setAside() throws {
+  /// The names of the files that were set aside.
+  private func kept() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      .filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+  }
+
+  /// Expects that the file is renamed at this opening, named by the error, and that the next one makes a new file and
+  /// tells of the old one.
+  private func expectSetAside() throws {
+    let error = try #require(#expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) })
+    #expect(error.code == .corrupt)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    let old = folder.appendingPathComponent(try #require(try kept().first)).path
+    #expect(error.message.contains(old))
+    #expect(try !Store.diagnose(fileAt: old).isHealthy)
+    for _ in 0..<2 {
+      let store = try Store(at: path, schema: schema)
+      #expect(try store.count(RecordQuery("Item")) == 0)
+      #expect(store.damagedFiles == [old])
+      #expect(try store.diagnose().findings.contains { $0.message.contains(old) })
+      try store.close()
+    }
+  }
+
+  @Test("opening a file after the end of its process reads no more of it than it needs")
+  func notLookedThrough() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try damage()
-    let error = try #require(#expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) })
-    #expect(error.code == .corrupt)
-    #expect(error.message.contains(".damaged-"))
-    #expect(!FileManager.default.fileExists(atPath: path))
-    let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      .filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
-    let old = try #require(kept.first)
-    #expect(try !Store.diagnose(fileAt: folder.appendingPathComponent(old).path).isHealthy)
     let store = try Store(at: path, schema: schema)
-    #expect(try store.count(RecordQuery("Item")) == 0)
+    store.waitForFileCheck()
     try store.close()
+    #expect(try kept().isEmpty, "this day's check was made")
+  }
+
+  /// Promises: S-3
+  @Test("damage that a read meets has the next opening set the file aside, and keep it")
+  func met() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    try abandoned()
+    try damage()
+    let store = try Store(at: path, schema: schema)
+    let error = #expect(throws: StoreError.self) { _ = try store.fetch(RecordQuery("Item")) }
+    #expect(error?.code == .corrupt)
+    store.waitForFileCheck()
+    try store.close()
+    try expectSetAside()
+  }
+
+  /// Promises: S-3
+  @Test("the day's check finds damage, and the next opening sets the file aside and keeps it")
+  func setAside() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    try abandoned()
+    let original = try Store(at: folder.appendingPathComponent("original.bothy").path, schema: schema)
+    try original.tamper("UPDATE bothy_meta SET value = '1000' WHERE key = 'checked'")
+    try original.close()
+    try damage()
+    let store = try Store(at: path, schema: schema)
+    store.waitForFileCheck()
+    try store.close()
+    try expectSetAside()
+  }
+
+  @Test("a suspicion that the next opening does not confirm is dropped")
+  func unfounded() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    try abandoned()
+    try Data().write(to: URL(fileURLWithPath: path + "-suspect"))
+    let store = try Store(at: path, schema: schema)
+    #expect(try store.count(RecordQuery("Item")) == 500)
+    try store.close()
+    #expect(!FileManager.default.fileExists(atPath: path + "-suspect"))
   }
 
   /// Promises: S-3

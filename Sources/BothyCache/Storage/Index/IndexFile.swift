@@ -30,6 +30,7 @@ final class IndexFile: Sendable {
   /// Opens or makes the file. Throws `DatabaseError` as SQLite does; the tables are the caller's affair.
   init(_ path: String, _ settings: Settings) throws {
     self.path = path
+    SQLiteLibrary.prepare()
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     configuration.label = "bothy.cache"
@@ -62,6 +63,7 @@ final class IndexFile: Sendable {
   /// A file that nobody ever writes: no lock, no log, no file beside it.
   init(immutable path: String) throws {
     self.path = path
+    SQLiteLibrary.prepare()
     var configuration = Configuration()
     configuration.readonly = true
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }

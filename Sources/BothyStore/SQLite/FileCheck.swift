@@ -1,0 +1,100 @@
+import Dispatch
+import Foundation
+import GRDB
+import Logging
+import Synchronization
+
+/// Looks through a store's whole file beside the store's work: at most once a day, and at once after SQLite met damage.
+///
+/// Damage that it finds makes the next opening look again, and set the file aside.
+final class FileCheck: Sendable {
+  private struct State {
+    var isScheduled = false
+    var isClosed = false
+    var queue: DatabaseQueue?
+  }
+
+  /// How many milliseconds pass between two checks.
+  private static let interval: Int64 = 86_400_000
+  private static let key = "checked"
+
+  private let path: String
+  private let logger: Logger
+  private let work = DispatchQueue(label: "bothy.check", qos: .utility)
+  private let state = Mutex(State())
+
+  init(path: String, logger: Logger) {
+    self.path = path
+    self.logger = logger
+  }
+
+  /// Whether a day has passed since the last check began. Notes in the file that one begins now.
+  static func claim(in database: Database) throws -> Bool {
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let last = try Int64.fetchOne(
+      database, sql: "SELECT CAST(value AS INTEGER) FROM bothy_meta WHERE key = ?", arguments: [key])
+    if let last, last <= now, now - last < interval { return false }
+    try database.execute(
+      sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+      arguments: [key, "\(now)"])
+    return true
+  }
+
+  /// Begins a check on a thread of its own, unless one is under way.
+  func begin() {
+    let isFree = state.withLock { state in
+      defer { state.isScheduled = true }
+      return !state.isScheduled && !state.isClosed
+    }
+    if isFree { work.async { self.run() } }
+  }
+
+  /// SQLite met damage: should the process end before the check does, the next opening checks.
+  func meetDamage() {
+    DamagedFile.suspect(path)
+    begin()
+  }
+
+  /// Waits until no check is under way.
+  func wait() { work.sync {} }
+
+  /// Ends a check that is under way; a later one does not begin.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      state.queue?.interrupt()
+    }
+    wait()
+  }
+
+  private func run() {
+    defer {
+      state.withLock { state in
+        state.isScheduled = false
+        state.queue = nil
+      }
+    }
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      configuration.busyMode = .timeout(5)
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      defer { try? queue.close() }  // it was only read: nothing is lost if closing fails
+      let isOpen = state.withLock { state in
+        state.queue = queue
+        return !state.isClosed
+      }
+      guard isOpen else { return }
+      try queue.inDatabase { try WordTokenizer.install(in: $0) }
+      try DamagedFile.check(queue, path)
+      try DamagedFile.trust(path)
+    } catch {
+      let known = StoreError(error, path: path)
+      guard known.code == .corrupt || known.code == .notADatabase else {
+        return logger.debug("The daily check of \(path) was not finished: \(known)")
+      }
+      DamagedFile.suspect(path)
+      logger.error("\(path) is damaged. The next opening sets it aside: \(known)")
+    }
+  }
+}
