@@ -38,18 +38,7 @@ struct PendingDocument {
     schema = transaction.catalog.schema
     let rows = try Row.fetchCursor(transaction.database, sql: "SELECT * FROM bothy_outbox")
     while let row = try rows.next() {
-      var columns: [String: JSONValue] = [:]
-      for (name, value) in row {
-        switch value.storage {
-        case .int64(let number): columns[name] = .int(number)
-        case .string(let text): columns[name] = .string(text)
-        case .null: break
-        case .double, .blob:
-          throw SyncError(
-            .badDocument, "The outbox column \(name) holds what no document of pending work can.")
-        }
-      }
-      var entry = Entry(record: RecordID(type: row["type"], id: row["id"]), columns: columns)
+      var entry = try Entry(row)
       if let table = transaction.catalog.tableIfKnown(entry.record.type),
         let stored = try transaction.row(table, id: entry.record.id)
       {
@@ -247,7 +236,40 @@ struct PendingDocument {
   }
 }
 
+extension PendingDocument {
+  /// A document without entries.
+  init(owner: AccountID?, device: String, schema: Schema) {
+    self.owner = owner
+    self.device = device
+    self.schema = schema
+  }
+}
+
 extension PendingDocument.Entry {
+  /// A row of the outbox, without the fields of its record.
+  init(_ row: Row) throws {
+    var columns: [String: JSONValue] = [:]
+    for (name, value) in row {
+      switch value.storage {
+      case .int64(let number): columns[name] = .int(number)
+      case .string(let text): columns[name] = .string(text)
+      case .null: break
+      case .double, .blob:
+        throw SyncError(.badDocument, "The outbox column \(name) holds what no document of pending work can.")
+      }
+    }
+    self.init(record: RecordID(type: row["type"], id: row["id"]), columns: columns)
+  }
+
+  var isDeletion: Bool { columns["kind"]?.intValue == Operation.Kind.delete.number }
+
+  /// The same without what was sent of it: who does not know the old device's id can't ask for the outcome.
+  var neverSent: PendingDocument.Entry {
+    var entry = self
+    for name in ["operation", "sent_revision", "sent", "sent_together"] { entry.columns[name] = nil }
+    return entry
+  }
+
   fileprivate var json: JSONValue {
     var members: [String: JSONValue] = ["entry": .object(columns)]
     if let fields, let value = try? JSONValue(parsing: fields.bytes) {  // canonical JSON always parses

@@ -70,6 +70,8 @@ struct BlobEviction {
     of files: [BlobFolder.File], now: Int64, in transaction: ReadTransaction
   ) throws -> [String: Fate] {
     let pending = try BlobTable.namedByPending(in: transaction)
+    // What is pending in a file that was set aside may need its blobs when it is salvaged.
+    let isSalvageDue = !pass.store.damagedFiles.isEmpty
     var named: Set<String>?
     var fates: [String: Fate] = [:]
     for file in files {
@@ -79,7 +81,7 @@ struct BlobEviction {
         continue
       }
       fates[file.sha256] = row?.state == .onServer ? .mayGo : .keep
-      guard file.used < now - Self.patience else { continue }
+      guard !isSalvageDue, file.used < now - Self.patience else { continue }
       if named == nil { named = try BlobTable.named(in: transaction) }
       if named?.contains(file.sha256) == false { fates[file.sha256] = .forgotten }
     }

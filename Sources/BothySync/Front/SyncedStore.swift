@@ -52,6 +52,8 @@ public final class SyncedStore: Sendable {
     let governor = SyncGovernor(configuration, file: file)
     self.governor = governor
     let opened: (device: String, owner: AccountID?)
+    // What is pending in a file that was set aside may need its secrets when it is salvaged.
+    let isSweepDue = store.damagedFiles.isEmpty
     do {
       opened = try store.write(origin: .remote) { [schema = store.schema] transaction in
         let owner = try FileOwner.bind(owner, in: transaction)
@@ -62,7 +64,7 @@ public final class SyncedStore: Sendable {
         try UnreadableTable.retry(in: transaction)
         try Following.change(to: configuration.pullScopes, in: transaction)
         try SecretWork.sendMoved(in: transaction, clock: clock)
-        try SecretWork.sweep(in: transaction)
+        if isSweepDue { try SecretWork.sweep(in: transaction) }
         return (try SyncValues.device(in: transaction), owner)
       }
     } catch {

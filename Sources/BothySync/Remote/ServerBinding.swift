@@ -59,6 +59,14 @@ struct ServerBinding: Sendable, Equatable {
     try SyncValues.set(epoch, history.epoch, in: transaction)
   }
 
+  /// Binds a file to the history that another one was bound to, whose pending work it takes over. One that is bound, or
+  /// adopts the next history, stays as it is.
+  static func inherit(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
+    let known = try load(in: transaction)
+    guard let history, known.history == nil, !known.isAdopting else { return }
+    try save(history, in: transaction)
+  }
+
   /// Notes that what is here has been compared with a history, and goes on from it.
   static func take(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
     if let history { try save(history, in: transaction) }

@@ -13,6 +13,6 @@ struct DatabaseCommand: AsyncParsableCommand {
     subcommands: [
       CreateCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, QueryCommand.self,
       CountCommand.self, BlobCommand.self, ImportCommand.self, ExportCommand.self, WatchCommand.self,
-      ChangesCommand.self, ShareCommand.self, SignOutCommand.self,
+      ChangesCommand.self, ShareCommand.self, SignOutCommand.self, SalvageCommand.self,
     ])
 }

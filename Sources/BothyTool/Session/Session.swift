@@ -26,6 +26,11 @@ struct Session {
     let store = try SyncedStore(
       existing: options.path, remote: connection.remote, configuration: configuration, options: storeOptions,
       clock: SyncClock(now: { clock.now() }))
+    for file in store.store.damagedFiles {
+      Standard.note(
+        "warning: \(file) was damaged and set aside, and may hold changes that were never sent. Run "
+          + "bothy db salvage \(file) --into \(options.path), or with --dismiss.")
+    }
     return try await Session(store: store, address: address, connection: connection, clock: clock).run(body)
   }
 

@@ -1,0 +1,68 @@
+import ArgumentParser
+import BothyStore
+import BothySync
+
+/// `bothy db salvage`: gets what was never sent out of a damaged file that was set aside.
+struct SalvageCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage",
+    abstract: "Takes what was never sent out of a damaged file that was set aside.",
+    discussion: """
+      A damaged file is renamed when it is opened, to DB.damaged-TIME. What was
+      pending in it is made pending again in the file --into names, which is made
+      if there is none; records of types that are not synced come along. The next
+      sync brings the rest. --dismiss says instead that nothing is wanted of the
+      old file. It is kept in either case, under another name.
+
+      Example:  bothy db salvage notes.bothy.damaged-1767225600000 --into notes.bothy
+                bothy db salvage notes.bothy.damaged-1767225600000 --dismiss
+      """)
+
+  @Argument(help: ArgumentHelp("The file that was set aside.", valueName: "old"), completion: .file())
+  var old: String
+  @Option(help: ArgumentHelp("The file that takes over.", valueName: "db"), completion: .file())
+  var into: String?
+  @Flag(help: "Nothing is wanted of the old file.") var dismiss = false
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    guard dismiss != (into != nil) else { throw ValidationError("Give one of --into DB and --dismiss.") }
+  }
+
+  func run() async throws {
+    guard let into else {
+      try SyncedStore.dismiss(damagedFile: old)
+      return try output.print {
+        "Dismissed \(old)."
+      } json: {
+        $0.member("dismissed", true)
+      }
+    }
+    let clock = try ToolClock()
+    var options = StoreOptions()
+    options.damagedFile = .leave
+    // The new file knows the schema where it is there; otherwise the old one has to.
+    let schema = try (try? Store.storedSchema(at: into)) ?? Store.storedSchema(at: old)
+    let report = try SyncedStore.salvage(
+      old, into: into, schema: schema, options: options, clock: SyncClock(now: { clock.now() }))
+    try output.print {
+      var lines = [
+        "\(report.pending) changes are pending again in \(into), and \(report.records) records are here again."
+      ]
+      if !report.skipped.isEmpty {
+        lines.append("Left out, because they have newer pending changes there: \(Self.list(report.skipped)).")
+      }
+      if !report.lost.isEmpty { lines.append("Can't be read any more: \(Self.list(report.lost)).") }
+      if !report.isComplete { lines.append("Parts of \(old) can't be read; what was in them is not known.") }
+      return lines.joined(separator: "\n")
+    } json: { writer in
+      writer.member("pending", report.pending)
+      writer.member("records", report.records)
+      writer.list("skipped", report.skipped) { $0.member("record", $1.description) }
+      writer.list("lost", report.lost) { $0.member("record", $1.description) }
+      writer.member("complete", report.isComplete)
+    }
+  }
+
+  private static func list(_ ids: [RecordID]) -> String { ids.map(\.description).joined(separator: ", ") }
+}

@@ -1,0 +1,205 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Work that was never sent, in a file that turns out to be damaged.
+@Suite struct SalvageTests {
+  private static let schema = Schema(
+    types: Schema.notes.types + [
+      TypeSchema("Local", fields: [FieldSchema("text", .text)], synced: false),
+      TypeSchema("User", fields: [FieldSchema("password", .text, optional: true, sensitive: true)]),
+    ])
+  private let authority: Authority
+  private let folder: TemporaryFolder
+  private let time = VirtualTime()
+  private let secrets = Secrets()
+  private var path: String { folder.path + "/notes.bothy" }
+
+  init() throws {
+    authority = Authority(ledger: try SQLiteLedger(), rules: secrets.rules(), now: time.reader())
+    folder = try TemporaryFolder()
+  }
+
+  /// The secrets that the server took.
+  private final class Secrets: Sendable {
+    private let taken = Mutex<[String]>([])
+    var words: [String] { taken.withLock { $0 } }
+
+    func rules() -> AuthorityRules {
+      var rules = AuthorityRules()
+      rules.receiveSecrets = { _, _, secrets in
+        self.taken.withLock { $0 += [secrets.values["password"] ?? ""] }
+      }
+      return rules
+    }
+  }
+
+  private func open(on other: Authority? = nil) throws -> SyncedStore {
+    try SyncedStore(
+      at: path, schema: Self.schema, remote: InProcessRemote(other ?? authority), configuration: .quiet,
+      options: StoreOptions(processes: .single, readers: 1), clock: SyncClock(now: time.reader()))
+  }
+
+  /// Closes the file with all that was committed in it: with readers the log outlives the connections.
+  private func close(_ store: SyncedStore) throws {
+    try store.store.connections.writer.writeWithoutTransaction {
+      try PreparedStatement("PRAGMA wal_checkpoint(TRUNCATE)", in: $0).run()
+    }
+    try store.store.close()
+  }
+
+  /// Overwrites the page that holds `text`, and has the next opening look for damage.
+  private func damage(at text: String) throws {
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let found = try #require(bytes.range(of: Data(text.utf8)))
+    let page = found.lowerBound / 4096 * 4096
+    bytes.replaceSubrange(page..<page + 4096, with: Data(repeating: 0xA5, count: 4096))
+    try bytes.write(to: URL(fileURLWithPath: path))
+    try Data().write(to: URL(fileURLWithPath: path + "-suspect"))
+  }
+
+  /// The opening that finds the damage; returns where the file went.
+  private func setAside() throws -> String {
+    let error = #expect(throws: StoreError.self) { try open() }
+    #expect(error?.code == .corrupt)
+    let store = try open()
+    let files = store.store.damagedFiles
+    #expect(files.count == 1)
+    #expect(try store.pendingCounts().total == 0)
+    try store.store.close()
+    return try #require(files.first)
+  }
+
+  private func filled() async throws -> SyncedStore {
+    let store = try open()
+    try await store.store.write { transaction in
+      for number in 0..<300 {
+        let id = "r" + String(1000 + number)
+        try transaction.insert(
+          Note(id: id, "title \(id)", note: String(repeating: "text of \(id) ", count: 20)))
+      }
+    }
+    await store.sync()
+    return store
+  }
+
+  private func salvage(_ file: String) throws -> SalvageReport {
+    try SyncedStore.salvage(
+      file, into: path, schema: Self.schema, options: StoreOptions(processes: .single, readers: 1),
+      clock: SyncClock(now: time.reader()))
+  }
+
+  private func titles() async throws -> [String: String] {
+    let records = try await authority.query(
+      space: "test", principal: Principal("tester"), RecordQuery("Note"))
+    return try Dictionary(
+      uniqueKeysWithValues: records.map { ($0.id.id, try $0.fields.members()["title"]?.stringValue ?? "") })
+  }
+
+  @Test("what was pending in a damaged file is pending again, and is sent, after one call")
+  func pending() async throws {
+    let store = try await filled()
+    try await store.store.write { transaction in
+      for id in ["r1000", "r1001"] { try transaction.update(Note.self, id: id) { $0.title = "edited" } }
+      try transaction.delete(Note.self, id: "r1002")
+      try transaction.insert(Note(id: "z", "new"))
+      try transaction.insert(Record("Local", id: "l", ["text": "here alone"]))
+    }
+    try close(store)
+    try damage(at: "text of r1150")
+    let report = try salvage(setAside())
+    #expect(report.pending == 4)
+    #expect(report.records == 1)
+    #expect(report.lost.isEmpty && report.skipped.isEmpty)
+    #expect(!report.isComplete)
+
+    let again = try open()
+    #expect(again.store.damagedFiles.isEmpty)
+    #expect(try again.store.record(RecordID(type: "Local", id: "l"))?["text"] == "here alone")
+    let sync = await again.sync()
+    #expect(sync.failures.isEmpty && sync.overwritten.isEmpty)
+    let titles = try await titles()
+    #expect(
+      titles.count == 300 && titles["z"] == "new" && titles["r1000"] == "edited" && titles["r1002"] == nil)
+    #expect(try await again.store.count(RecordQuery("Note")) == 300)
+    #expect(try again.diagnose().isHealthy)
+  }
+
+  @Test("records that no server has come back although their part of the outbox can't be read")
+  func outbox() async throws {
+    let store = try open()
+    try await store.store.write { transaction in
+      for number in 0..<400 { try transaction.insert(Note(id: "n" + String(1000 + number), "title")) }
+    }
+    try close(store)
+    try damage(at: "Noten1200")
+    let report = try salvage(setAside())
+    #expect(report.pending == 400)
+    let again = try open()
+    #expect(await again.sync().pushed == 400)
+    #expect(try await titles().count == 400)
+  }
+
+  @Test("a change that is pending in the new file too is left out and named")
+  func skipped() async throws {
+    let store = try await filled()
+    try await store.store.write { transaction in
+      try transaction.update(Note.self, id: "r1000") { $0.title = "old edit" }
+      try transaction.insert(Note(id: "z", "new"))
+    }
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    let newer = try open()
+    await newer.sync()
+    try await newer.store.write { try $0.update(Note.self, id: "r1000") { $0.title = "newer edit" } }
+    try newer.store.close()
+    let report = try salvage(file)
+    #expect(report.skipped == [.note("r1000")])
+    #expect(report.pending == 1)
+    let again = try open()
+    await again.sync()
+    let titles = try await titles()
+    #expect(titles["r1000"] == "newer edit" && titles["z"] == "new")
+  }
+
+  @Test("a secret that waits to be sent outlasts the damage, and goes with its change")
+  func secret() async throws {
+    let store = try await filled()
+    try await store.store.write { try $0.insert(Record("User", id: "u", ["password": "battery"])) }
+    try close(store)
+    try damage(at: "text of r1150")
+    #expect(try salvage(setAside()).pending == 1)
+    #expect(try await open().sync().pushed == 1)
+    #expect(secrets.words == ["battery"])
+  }
+
+  @Test("what was pending for one server is not taken over by a file of another")
+  func otherServer() async throws {
+    let store = try await filled()
+    try await store.store.write { try $0.insert(Note(id: "z", "new")) }
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    let elsewhere = try open(on: Authority(ledger: SQLiteLedger(), now: time.reader()))
+    await elsewhere.sync()
+    try elsewhere.store.close()
+    let error = #expect(throws: SyncError.self) { try salvage(file) }
+    #expect(error?.code == .otherServer)
+    #expect(FileManager.default.fileExists(atPath: file))
+  }
+
+  @Test("a damaged file that is dismissed is kept, and told of no longer")
+  func dismissed() async throws {
+    let store = try await filled()
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    try SyncedStore.dismiss(damagedFile: file)
+    #expect(try open().store.damagedFiles.isEmpty)
+    #expect(FileManager.default.fileExists(atPath: file.replacing(".damaged-", with: ".dismissed-")))
+  }
+}
