@@ -47,9 +47,9 @@ struct HostTests {
       return .init(200)
     }
     let prefetch = start(bench, 4, priority: .prefetch)
-    await until { bench.fetcher.load.running == 1 && bench.fetcher.load.waiting == 3 }
+    await until { bench.loader.requests.count == 1 && bench.fetcher.load.waiting == 3 }
     let normal = start(bench, 3)
-    await until { bench.fetcher.load.running == 2 && bench.fetcher.load.waiting == 5 }
+    await until { bench.loader.requests.count == 2 && bench.fetcher.load.waiting == 5 }
     let visible = start(bench, 2, priority: .visible)
     await until { bench.fetcher.load.waiting == 7 }
     gate.open()
