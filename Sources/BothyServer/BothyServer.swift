@@ -80,7 +80,7 @@ public final class BothyServer: Service {
   package func application() throws -> some ApplicationProtocol {
     let departures = Departures()
     let pipeline = RequestPipeline(
-      configuration, routes: parts.routes(), metrics: parts.metrics, departures: departures)
+      configuration, parts.authority, routes: parts.routes(), metrics: parts.metrics, departures: departures)
     let idle = TimeAmount.milliseconds(Int64(configuration.limits.idleTimeout / .milliseconds(1)))
     let (host, readiness, port) = (configuration.host, readiness, configuration.port)
     var server = HTTPServerBuilder.http1(

@@ -75,7 +75,10 @@ public struct InProcessRemote: RemoteStorage {
   public var blobs: (any BlobRemote)? { authority.blobs == nil ? nil : InProcessBlobs(remote: self) }
 
   func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
-    do { return try await body() } catch let error as AuthorityError {
+    do {
+      if let file = FileIdentity.current { try authority.check(file, space: space, principal: principal) }
+      return try await body()
+    } catch let error as AuthorityError {
       let status = error.code == .tooManyOperations ? 413 : 400
       throw RemoteError(.rejected, error.message, status: status, code: error.code.rawValue)
     } catch let error as BlobProblem {

@@ -223,8 +223,10 @@ extension BothyRemote {
   }
 
   private static func fields(_ token: AccessToken?) -> HTTPFields {
-    guard let token else { return [:] }
-    return [.authorization: "Bearer \(token.value)"]
+    var fields: HTTPFields = [:]
+    if let token { fields[.authorization] = "Bearer \(token.value)" }
+    if let name = HTTPField.Name(FileIdentity.header) { fields[name] = FileIdentity.current?.field }
+    return fields
   }
 
   static func encoded(_ name: String) -> String {

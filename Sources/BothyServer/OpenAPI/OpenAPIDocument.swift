@@ -48,7 +48,8 @@ enum OpenAPIDocument {
     unknown address 404. Bodies may be sent with Content-Encoding: gzip, and answers above 1 KB come so to \
     those who accept it, except records, whose entity tags are strong. A server without a tokens file asks for \
     no token. Tiles belong to no space: any known token opens them, and on a server that gives tiles to everybody \
-    none is asked for.
+    none is asked for. Bothy-File: server/space/principal, each percent-encoded or empty, says whose file asks; the \
+    addresses of a space refuse another's with 409 otherServer or 403 wrongPrincipal.
     """
 
   private static func operation(_ route: Route) -> JSONValue {

@@ -11,6 +11,7 @@ import Tracing
 struct RequestPipeline: HTTPResponder {
   typealias Context = ServerContext
 
+  let authority: Authority
   let routes: RouteTable
   let entrance: Entrance
   let bodyLimit: Int
@@ -23,8 +24,10 @@ struct RequestPipeline: HTTPResponder {
   let departures: Departures
 
   init(
-    _ configuration: ServerConfiguration, routes: RouteTable, metrics: ServerMetrics, departures: Departures
+    _ configuration: ServerConfiguration, _ authority: Authority, routes: RouteTable, metrics: ServerMetrics,
+    departures: Departures
   ) {
+    self.authority = authority
     self.departures = departures
     self.routes = routes
     self.metrics = metrics
@@ -101,12 +104,23 @@ struct RequestPipeline: HTTPResponder {
     subject.space = call.names["space"]
     if let space = subject.space { call.admission = try entrance.admit(guest, to: space) }
     try entrance.count(call.principal, subject.space)
+    if let space = subject.space { try check(request, space, call.principal) }
     if parts.count > 1 { call.query = try QueryParameters(parts[1]) }
     call.subject = subject
     if let body = route.body { call.body = try await self.body(of: request, body) }
     guard route.endsWithCaller else { return try await route.handle(call) }
     let ready = call
     return try await departures.ending(with: connection) { try await route.handle(ready) }
+  }
+
+  /// Refuses the question of a file that belongs to another server, space or principal, if it says whose it is.
+  private func check(_ request: Request, _ space: String, _ principal: Principal) throws {
+    guard let name = HTTPField.Name(FileIdentity.header), let field = request.headers[name] else { return }
+    guard let file = FileIdentity(field: field) else {
+      throw ServerProblem.badRequest(
+        "'\(FileIdentity.header)' has to be server/space/principal, percent-encoded.")
+    }
+    try authority.check(file, space: space, principal: principal)
   }
 
   /// Without a token, a body has to say what it is: a page of the web can make browsers send one that does not say it, and

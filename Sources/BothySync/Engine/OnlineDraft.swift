@@ -10,8 +10,6 @@ struct OnlineDraft: Error, Sendable {
   var sharing: SharingChange?
   /// The sharing that the server last told of.
   var knownSharing = Sharing.nobody
-  /// The revision of what was pending before; nil when nothing was.
-  var pending: Int64?
   /// The values of sensitive fields, which are not part of what is kept of an operation.
   var secrets: [SecretKey: String] = [:]
   /// False when there is nothing to tell the server.

@@ -7,12 +7,11 @@ extension OnlineWrite {
     do {
       return try await pass.store.write { transaction -> OnlineDraft in
         transaction.isRehearsal = true
-        let pending = try Outbox.entry(change.id, in: transaction)?.revision
+        if try Outbox.mark(change.id, in: transaction) != nil { throw HasPendingWork() }
         if change.isDeletion, try !Outbox.knows(change.id, in: transaction) { throw unseenDeletion() }
         try change.apply(in: transaction)
         try transaction.flush()
         var draft = try draft(in: transaction)
-        draft.pending = pending
         draft.secrets = transaction.secrets
         throw draft
       }

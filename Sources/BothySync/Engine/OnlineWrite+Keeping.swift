@@ -25,7 +25,7 @@ extension OnlineWrite {
       try await pass.store.write(origin: .remote) { transaction in
         try Journal.note(
           Journal.Row(
-            record: change.id, revision: draft.pending, verdict: verdict, version: version,
+            record: change.id, revision: nil, verdict: verdict, version: version,
             lost: draft.lost?.fields),
           at: pass.clock.correctedNow(), in: transaction)
         try Journal.trim(in: transaction)
@@ -59,15 +59,14 @@ extension OnlineWrite {
     in transaction: WriteTransaction
   ) throws {
     let table = try transaction.catalog.table(change.id.type)
-    if let entry = try Outbox.entry(change.id, in: transaction), entry.revision != draft.pending {
+    if let entry = try Outbox.entry(change.id, in: transaction) {
       return try rebase(entry, now, sending: operation, in: transaction)
     }
     guard let now else {
-      try Outbox.remove(change.id, in: transaction)
       try transaction.evict(table, id: change.id.id)
       return
     }
-    guard keeping == .here || draft.pending != nil else {
+    guard keeping == .here else {
       if let known = try transaction.row(table, id: change.id.id)?.version, known != now.version {
         try StaleRows.mark(change.id, version: known, in: transaction)
       }
@@ -75,7 +74,6 @@ extension OnlineWrite {
     }
     var repaired = false
     let row = try table.row(now.fields, container: now.container, version: now.version, repaired: &repaired)
-    try Outbox.remove(change.id, in: transaction)
     try transaction.put(table, id: change.id.id, row)
     var known = try KnownSharing(transaction)
     try known.set(now.sharing, of: change.id)
@@ -95,10 +93,11 @@ extension OnlineWrite {
     }
     let table = try transaction.catalog.table(entry.record.type)
     if !isDeletion, let row = try transaction.row(table, id: entry.record.id) {
-      var members = try now.fields.members()
-      for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: entry.base) {
-        members[name] = value.isNull ? nil : value
-      }
+      // Of one person's two edits the later stands; counts, sets and the like of both.
+      let members = FieldMerge.merge(
+        base: try entry.base?.fields.members() ?? [:], client: try table.document(row).members(),
+        server: try now.fields.members(), clientIsLater: true
+      ) { table.schema[$0]?.merge.ofOnePerson ?? .client }
       var repaired = false
       try transaction.replace(
         table, id: entry.record.id,
@@ -119,15 +118,15 @@ extension OnlineWrite {
   /// server makes it once (rule R8). Returns the receipt of it.
   func queue(_ draft: OnlineDraft?) async throws {
     try await pass.store.write { transaction in
-      let before = try Outbox.entry(change.id, in: transaction)
+      let wasPending = try Outbox.mark(change.id, in: transaction) != nil
       if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
         try Outbox.assumeDeleted(change.id, at: pass.clock.correctedNow(), in: transaction)
       } else {
         try change.apply(in: transaction)
       }
       try transaction.flush()
-      guard let draft, before?.revision == draft.pending, before?.operationID == nil,
-        let entry = try Outbox.entry(change.id, in: transaction), let operation = draft.sent
+      guard let draft, !wasPending, let entry = try Outbox.entry(change.id, in: transaction),
+        let operation = draft.sent
       else { return }
       if draft.isRebased {
         try take(draft, entry, in: transaction)
@@ -136,6 +135,7 @@ extension OnlineWrite {
       }
       try Outbox.setSent(operation, revision: entry.revision, in: transaction)
     }
+    pass.unanswered.forget(change.id)
   }
 
   /// The entry is of the change as it was laid on what the server has.

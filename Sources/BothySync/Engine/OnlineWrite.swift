@@ -1,10 +1,10 @@
 import BothyStore
 
-/// One change sent to the server before it is written here. Runs while no sync does.
+/// One change of a record without pending work, sent to the server before it is written here. Runs while no sync does.
 ///
 /// What the change is, is found out once: it is tried on the local store in a transaction that is rolled back, so that
-/// it is checked and merged with what is pending exactly as a local write would be. A conflict is for the merge policy
-/// to decide, against what the server had told before the change; only the server's answer is kept.
+/// it is checked exactly as a local write would be. A conflict is for the merge policy to decide, against what the server
+/// had told before the change; only the server's answer is kept.
 struct OnlineWrite: Sendable {
   let pass: SyncPass
   let change: LocalChange
@@ -14,8 +14,8 @@ struct OnlineWrite: Sendable {
   enum Keeping: Sendable {
     /// It is written here.
     case here
-    /// It is not, but what is pending of the record is settled by it.
-    case pendingAlone
+    /// It is not.
+    case thereAlone
     /// The local store has just failed: nothing is written, and of its content is used what can be read.
     case nowhere
   }
@@ -25,17 +25,25 @@ struct OnlineWrite: Sendable {
     case settled(SaveOutcome, SyncReport?)
     /// No answer came; whether the server has made the change is unknown if there is a draft.
     case unreachable(RemoteError, OnlineDraft?)
+    /// The record has pending work: nothing was sent.
+    case pending
   }
+
+  /// Thrown to end the rehearsal on a record with pending work.
+  struct HasPendingWork: Error {}
 
   /// Throws `RemoteError`, `SyncError` for a refusal or a conflict that the policy did not decide, `StoreError` for
   /// a change that does not fit the schema.
   func run() async throws -> Result {
-    if keeping != .nowhere, let doubt = try await remainingDoubt() { return .unreachable(doubt, nil) }
-    var draft = keeping == .nowhere ? try bareDraft() : try await draft()
+    var draft: OnlineDraft
+    do { draft = keeping == .nowhere ? try bareDraft() : try await self.draft() } catch is HasPendingWork {
+      return .pending
+    }
     for _ in 0..<5 {
-      guard let operation = try draft.operation(pass.configuration.makeOperationID()) else {
+      guard let made = try draft.operation(pass.configuration.makeOperationID()) else {
         return try await settled(without: draft)
       }
+      let operation = pass.unanswered.again(made)
       draft.sent = operation
       let sent = try SecretWork(store: pass.store).attached(
         to: [operation], and: draft.secrets, isConfidential: pass.remote.isConfidential)
@@ -47,8 +55,10 @@ struct OnlineWrite: Sendable {
       let response: SyncResponse
       do { response = try await pass.remote.exchange(request) } catch {
         guard error.errorClass == .unreachable else { throw error }
+        pass.unanswered.note(operation)
         return .unreachable(error, draft)
       }
+      pass.unanswered.forget(change.id)
       switch response.outcomes.first?.verdict {
       case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
         let now = try draft.result(of: operation, version, modified, record)
@@ -90,23 +100,6 @@ struct OnlineWrite: Sendable {
         .conflict, Rejection(mergeError: error).message + " Nothing was changed; try again.",
         record: change.id)
     }
-  }
-
-  /// An operation of the record that is in doubt is asked for first: what is to be sent now depends on it. What was
-  /// written together with others is sent with them first. Returns why that was not possible.
-  private func remainingDoubt() async throws -> RemoteError? {
-    let id = change.id
-    func mustGoFirst() async throws -> Bool {
-      try await pass.store.read { transaction in
-        guard let mark = try Outbox.mark(id, in: transaction) else { return false }
-        return mark.wasSent || mark.group != nil
-      }
-    }
-    guard try await mustGoFirst() else { return nil }
-    let report = await pass.run(SyncPass.Request(scope: .push, pulls: [], records: [id]))
-    guard try await mustGoFirst() else { return nil }
-    let reason = report.skipped.map { SyncError($0).message }
-    return RemoteError(.unreachable, reason ?? "The server did not answer an earlier change of the record.")
   }
 
   /// Brings the blobs that the operation names to the server first. Returns why the server can't be reached.

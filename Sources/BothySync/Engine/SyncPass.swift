@@ -17,6 +17,7 @@ struct SyncPass: Sendable {
   let owner: AccountID?
   let followed: FollowedScopes
   let lease = SyncLease()
+  let unanswered = UnansweredWrites()
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
@@ -307,7 +308,8 @@ struct SyncPass: Sendable {
         request: SyncRequest(
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
-          oldestOpen: try batch.items.isEmpty ? nil : Outbox.oldestOperation(in: transaction),
+          oldestOpen: try batch.items.isEmpty
+            ? nil : [unanswered.oldest, Outbox.oldestOperation(in: transaction)].compactMap(\.self).min(),
           principal: owner?.principal),
         batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),

@@ -2,46 +2,87 @@ import BothyStore
 
 /// Asking the server, and bringing its answer into the local store.
 extension SyncedStore {
+  /// The server's answer with what is pending here: stored, unless the caller or the configuration forbids it.
   func fromNetwork<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value],
+    _ query: RecordQuery, _ options: RequestOptions, _ read: @escaping LocalRead<Value>,
     _ convert: @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
+    let isStored = options.cacheResults ?? true && configuration.cache == .enabled
+    let isCut = query.limit != nil || query.offset > 0
+    let pending =
+      isCut || !isStored ? try await store.read { try Outbox.ids(of: query.type, in: $0) } : Set<String>()
     let found: NetworkAnswer
-    do { found = try await ask(query) } catch { throw SyncError(error) }
-    guard options.cacheResults ?? true, configuration.cache == .enabled else {
-      let values = try await unmerged(query, found.records).map(convert)
+    do { found = try await ask(query, without: pending) } catch { throw SyncError(error) }
+    var shown = query
+    shown.offset = query.offset - found.offset
+    guard isStored else {
+      let records = try await unmerged(query, found.records, with: pending)
+      let schema = try store.catalog.table(query.type).schema
+      let values = try shown.evaluate(over: records, schema: schema).map(convert)
       return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
     }
     try await merge(found, query)
     for field in query.include { try await fetchTargets(of: field, in: found.records) }
-    var result = try await local(query, read)
+    if !found.isWhole {
+      // What else there is of the type here may have changed there since.
+      let ids = pending.union(found.records.map(\.id.id))
+      if ids.count <= Predicate.maximumTerms {
+        shown.filter = .and([query.filter, .oneOf(field: "id", ids.sorted().map { .text($0) })])
+      }
+    }
+    var result = try await local(shown, read)
     result.origin = .network
     result.isComplete = true
     result.age = .zero
     return result
   }
 
+  /// Reads the answer to a query out of the file.
+  typealias LocalRead<Value> = @Sendable (ReadTransaction, RecordQuery) throws -> [Value]
+
   struct NetworkAnswer: Sendable {
-    var records: [ServerRecord]
+    var records: [ServerRecord] = []
+    /// How many records of the server's answer were left out before the first.
+    var offset = 0
+    /// Whether no record of the server's answer follows.
+    var isExhausted = false
     /// Whether these are all the records there are for the query.
-    var isWhole: Bool
+    var isWhole: Bool { offset == 0 && isExhausted }
   }
 
   private static let pageSize = 1000
 
-  func ask(_ query: RecordQuery) async throws(RemoteError) -> NetworkAnswer {
-    var records: [ServerRecord] = []
+  /// Asks for as many records as the query wants besides those that are pending here: what is shown of these is as it
+  /// is here. One round trip for each thousand.
+  func ask(
+    _ query: RecordQuery, without pending: Set<String> = []
+  ) async throws(RemoteError) -> NetworkAnswer {
+    var answer = NetworkAnswer(offset: pending.isEmpty ? query.offset : 0)
+    let wanted = query.limit.map { $0.addingClamped(query.offset - answer.offset) }
+    var counted = 0
     var page = query
     while true {
-      let left = query.limit.map { $0 - records.count } ?? Self.pageSize
-      page.limit = min(left, Self.pageSize)
-      page.offset = query.offset.addingClamped(records.count)
+      let size = min(wanted.map { $0 - counted } ?? Self.pageSize, Self.pageSize)
+      page.limit = size
+      page.offset = answer.offset.addingClamped(answer.records.count)
       let found = try await remote.query(page)
-      records += found
-      if found.count < page.limit ?? 0 || records.count == query.limit { break }
+      answer.records += found
+      counted += pending.isEmpty ? found.count : found.count { !pending.contains($0.id.id) }
+      answer.isExhausted = found.count < size
+      if answer.isExhausted || counted == wanted { return answer }
     }
-    return NetworkAnswer(records: records, isWhole: query.limit == nil && query.offset == 0)
+  }
+
+  /// The records with these ids, as the server has them. One round trip for each thousand.
+  private func ask(_ type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
+    var records: [ServerRecord] = []
+    var rest = ids[...]
+    while !rest.isEmpty {
+      let some = rest.prefix(Self.pageSize)
+      rest = rest.dropFirst(Self.pageSize)
+      records += try await ask(RecordQuery(type, where: .oneOf(field: "id", some.map { .text($0) }))).records
+    }
+    return records
   }
 
   /// Brings the records that a reference field names. One round trip for each thousand.
@@ -56,43 +97,44 @@ extension SyncedStore {
     }
     guard !ids.isEmpty else { return }
     let now = clock.now()
-    let targets = RecordQuery(type, where: .oneOf(field: "id", ids.sorted().map { .text($0) }))
-    let found: NetworkAnswer
-    do { found = try await ask(targets) } catch { throw SyncError(error) }
+    let found: [ServerRecord]
+    do { found = try await ask(type, ids: ids.sorted()) } catch { throw SyncError(error) }
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in found.records { try pull.apply(record) }
+      for record in found { try pull.apply(record) }
     }
   }
 
-  /// Stores what came, and finds out what became of records that match here and not there: an answer that is
-  /// whole says that they changed or are gone, a limited one says nothing.
-  private func merge(_ whole: NetworkAnswer, _ query: RecordQuery) async throws {
+  /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
+  /// changed or are gone. A limited answer says so of those before its last record.
+  private func merge(_ answer: NetworkAnswer, _ query: RecordQuery) async throws {
     let now = clock.now()
-    let found = Set(whole.records.map(\.id.id))
+    let found = Set(answer.records.map(\.id.id))
+    var window = query
+    window.offset = answer.offset
+    window.limit = answer.isExhausted ? nil : answer.records.count
+    let compared = window
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in whole.records { try pull.apply(record) }
-      guard whole.isWhole else { return [Record]() }
-      let suspects = try transaction.fetch(query).filter { record in
+      for record in answer.records { try pull.apply(record) }
+      let suspects = try transaction.fetch(compared).filter { record in
         try record.version != nil && !found.contains(record.id)
           && Outbox.mark(record.recordID, in: transaction) == nil
       }
-      if suspects.isEmpty { try Coverage.note(query, at: now, in: transaction) }
+      if suspects.isEmpty && answer.isWhole { try Coverage.note(query, at: now, in: transaction) }
       return suspects
     }
     guard !suspects.isEmpty else { return }
-    let answer: NetworkAnswer
+    let there: [ServerRecord]
     do {
       // What another server does not have was not deleted.
       try await remote.verify()
-      answer = try await ask(
-        RecordQuery(query.type, where: .oneOf(field: "id", suspects.map { .text($0.id) })))
+      there = try await ask(query.type, ids: suspects.map(\.id))
     } catch { throw SyncError(error) }
-    let present = Set(answer.records.map(\.id.id))
+    let present = Set(there.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
-      for record in answer.records { try pull.apply(record) }
+      for record in there { try pull.apply(record) }
       let table = try transaction.catalog.table(query.type)
       for suspect in suspects where !present.contains(suspect.id) {
         guard let version = suspect.version, try Outbox.mark(suspect.recordID, in: transaction) == nil else {
@@ -101,7 +143,7 @@ extension SyncedStore {
         // Unless a sync has brought a newer one meanwhile.
         _ = try transaction.evict(table, id: suspect.id, upTo: version)
       }
-      try Coverage.note(query, at: now, in: transaction)
+      if answer.isWhole { try Coverage.note(query, at: now, in: transaction) }
     }
   }
 
@@ -148,20 +190,27 @@ extension SyncedStore {
   }
 
   /// The answer with nothing stored: what is pending here replaces what the server has of it.
-  func unmerged(_ query: RecordQuery, _ records: [ServerRecord]) async throws -> [Record] {
+  ///
+  /// - Parameter pending: the ids of records that are added as they are here.
+  func unmerged(
+    _ query: RecordQuery, _ records: [ServerRecord], with pending: Set<String> = []
+  ) async throws -> [Record] {
     try await store.read { transaction in
       let table = try transaction.catalog.table(query.type)
-      return try records.compactMap { record -> Record? in
-        if let mark = try Outbox.mark(record.id, in: transaction) {
-          return mark.kind == .delete ? nil : try transaction.record(record.id)
+      let own = try pending.compactMap { try transaction.record(RecordID(type: query.type, id: $0)) }
+      let others = pending.isEmpty ? records : records.filter { !pending.contains($0.id.id) }
+      return try own
+        + others.compactMap { record -> Record? in
+          if let mark = try Outbox.mark(record.id, in: transaction) {
+            return mark.kind == .delete ? nil : try transaction.record(record.id)
+          }
+          var repaired = false
+          // One that can't be read is set aside by the pull that brings it.
+          guard case .success(let row) = UnreadableTable.read(record, table, repaired: &repaired) else {
+            return nil
+          }
+          return Record(id: record.id.id, row, table)
         }
-        var repaired = false
-        // One that can't be read is set aside by the pull that brings it.
-        guard case .success(let row) = UnreadableTable.read(record, table, repaired: &repaired) else {
-          return nil
-        }
-        return Record(id: record.id.id, row, table)
-      }
     }
   }
 }

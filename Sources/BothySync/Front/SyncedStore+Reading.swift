@@ -9,19 +9,25 @@ extension SyncedStore {
   public func fetch<E: Entity>(
     _ query: Query<E>, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<E> {
-    try await answer(query.recordQuery, options, { try $0.fetch(query) }, { try $0.entity(E.self) })
+    try await answer(
+      query.recordQuery, options,
+      { transaction, asked in
+        var typed = query
+        typed.recordQuery = asked
+        return try transaction.fetch(typed)
+      }, { try $0.entity(E.self) })
   }
 
   /// The same for any type.
   public func fetch(
     _ query: RecordQuery, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<Record> {
-    try await answer(query, options, { try $0.fetch(query) }, { $0 })
+    try await answer(query, options, { try $0.fetch($1) }, { $0 })
   }
 
   private func answer<Value: Identifiable<String> & Sendable>(
     _ query: RecordQuery, _ options: RequestOptions,
-    _ read: @escaping @Sendable (ReadTransaction) throws -> [Value],
+    _ read: @escaping LocalRead<Value>,
     _ convert: @escaping @Sendable (Record) throws -> Value
   ) async throws -> FetchResult<Value> {
     let configuration = configuration
@@ -103,7 +109,7 @@ extension SyncedStore {
         where policy == .networkElseCache && error.leavesTheFile && configuration.cache == .enabled
       { return try await store.read { try $0.count(query) } }
     case .cacheElseNetwork:
-      let cached = try await local(query) { try $0.fetch(query) }
+      let cached = try await local(query) { try $0.fetch($1) }
       let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
       return cached.values.isEmpty && !isKnownEmpty
         ? try await networkCount(query, options) : cached.values.count
@@ -129,7 +135,7 @@ extension SyncedStore {
   }
 
   func local<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, _ read: @escaping @Sendable (ReadTransaction) throws -> [Value]
+    _ query: RecordQuery, _ read: @escaping LocalRead<Value>
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let scopes = configuration.pullScopes
@@ -141,7 +147,7 @@ extension SyncedStore {
       }.compactMap(\.pulledAt).max()
       let answered = try Coverage.time(of: query, in: transaction)
       let known = [pulled, answered].compactMap { $0 }.max()
-      let values = try read(transaction)
+      let values = try read(transaction, query)
       let stale = try StaleRows.ids(of: query.type, in: transaction)
       return FetchResult(
         values: values, origin: .cache, isComplete: known != nil,

@@ -7,7 +7,10 @@ extension SyncedStore {
   ///
   /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
   /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip; a
-  /// refusal is thrown and changes nothing here.
+  /// refusal is thrown and changes nothing here. `pause()` does not hold such a save.
+  ///
+  /// A record with pending work is different under `.networkThenCache`: the change is added to that work, durable here,
+  /// and all of it is sent at once. A refusal is thrown, and waits in the inbox. A draft stays a draft.
   ///
   /// Throws `StoreError` for what does not fit the schema, `SyncError` `.rejected` for a refusal, `.unreachable` under
   /// `.networkOnly`, and `.requiresNetwork` for a type that is written on the server only.
@@ -119,6 +122,7 @@ extension SyncedStore {
       let result = try await OnlineWrite(pass: engine.pass, change: change, keeping: .nowhere).run()
       switch result {
       case .unreachable(let error, _): throw error
+      case .pending: throw SyncError.pendingChanges(change.id)
       case .settled(let outcome, let report):
         if let report { engine.reports.send(report) }
         return SaveReceipt(
@@ -184,14 +188,11 @@ extension SyncedStore {
   ) async throws -> SaveReceipt {
     let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
     let isCached = configuration.cache == .enabled
-    if !keepsLocally, try isPending(change.id) {
-      throw SyncError(
-        .pendingChanges, "\(change.id) has changes that the server does not have yet. Sync first.",
-        record: change.id)
-    }
+    if !keepsLocally, try isPending(change.id) { throw SyncError.pendingChanges(change.id) }
+    if try isPending(change.id) { return try await overPending(change, options) }
     do {
       let isKept = keepsLocally && isCached && (options.cacheResults ?? true)
-      let write = OnlineWrite(pass: engine.pass, change: change, keeping: isKept ? .here : .pendingAlone)
+      let write = OnlineWrite(pass: engine.pass, change: change, keeping: isKept ? .here : .thereAlone)
       let result = try await engine.locks.withWrite(container(of: change)) {
         try await engine.gate.withGate { () -> OnlineWrite.Result in
           let result = try await write.run()
@@ -202,6 +203,9 @@ extension SyncedStore {
         }
       }
       switch result {
+      case .pending:
+        guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
+        return try await overPending(change, options)
       case .settled(let outcome, let report):
         if let report { engine.reports.send(report) }
         if !isCached {
@@ -219,6 +223,31 @@ extension SyncedStore {
         return try receipt(for: change.id)
       }
     } catch let error as RemoteError { throw SyncError(error) }
+  }
+
+  /// Makes a change on top of what is pending of the record, durable here, and sends all of that at once, with what was
+  /// written together with it. What does not reach the server stays pending, and a draft stays a draft.
+  private func overPending(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
+    let receipt = try await engine.locks.withWrite(container(of: change)) {
+      try await keep(change, options) { try self.make(change, options, in: $0) }
+    }
+    guard let revision = receipt.revision, receipt.state != .draft else { return receipt }
+    _ = await engine.sync(
+      SyncPass.Request(scope: .push, pulls: [], records: [change.id], ignoresRetryTimes: true))
+    guard let outcome = try outcome(of: change.id, revision) else { return receipt }
+    if case .rejected(let rejection) = outcome {
+      throw SyncError(
+        .rejected, rejection.message + " The change waits in the inbox.", record: change.id,
+        rejection: rejection)
+    }
+    return SaveReceipt(record: change.id, state: outcome, store: self, revision: revision)
+  }
+}
+
+extension SyncError {
+  fileprivate static func pendingChanges(_ id: RecordID) -> SyncError {
+    SyncError(
+      .pendingChanges, "\(id) has changes that the server does not have yet. Sync first.", record: id)
   }
 }
 

@@ -63,7 +63,7 @@ package enum FieldMerge {
   /// The server's value plus what was added here.
   private static func counter(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
     if let client = client.intValue, let server = server.intValue {
-      return .int(server &+ (client &- (base.intValue ?? 0)))
+      return .int(server.addingClamped(client.subtractingClamped(base.intValue ?? 0)))
     }
     guard let client = client.doubleValue, let server = server.doubleValue else { return nil }
     return .double(server + (client - (base.doubleValue ?? 0)))
@@ -88,5 +88,15 @@ package enum FieldMerge {
   private static func both(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
     guard let mine = client.stringValue, let theirs = server.stringValue else { return nil }
     return .string(TextMerge.merge(base: base.stringValue ?? "", mine: mine, theirs: theirs))
+  }
+}
+
+extension FieldMergeRule {
+  /// The rule for two edits of one person, one after the other: where a rule would choose a side, the later edit.
+  var ofOnePerson: FieldMergeRule {
+    switch self {
+    case .server, .client, .latest, .max, .min, .keepBoth: .client
+    case .counter, .setUnion: self
+    }
   }
 }

@@ -69,6 +69,16 @@ extension Outbox {
     PendingLookup(isEmpty: try isEmpty(in: transaction), transaction: transaction)
   }
 
+  /// The ids of a type's records with pending work. Reads as many keys.
+  static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
+    let select = try PreparedStatement("SELECT id FROM bothy_outbox WHERE type = ?", in: transaction.database)
+    select.bind(type, at: 1)
+    defer { select.reset() }
+    var ids: Set<String> = []
+    while try select.step() { ids.insert(select.text(at: 0) ?? "") }
+    return ids
+  }
+
   /// How many entries there are; `condition` is SQL of this module's own.
   static func count(where condition: String, in transaction: ReadTransaction) throws -> Int {
     let select = try PreparedStatement(

@@ -92,7 +92,7 @@ struct PushBatchBuilder {
     self.makeID = makeID
   }
 
-  /// - Parameter records: only these records, or nil for all that is ready.
+  /// - Parameter records: only what is ready of these records, or nil for all that is ready.
   mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
     try addOperationsInDoubt(records.map(Set.init))
     for record in unsendable {
@@ -101,7 +101,10 @@ struct PushBatchBuilder {
     }
     if let records {
       for record in records where batch.items.count < limit {
-        if let entry = try Outbox.entry(record, in: transaction), entry.operationID == nil { try add(entry) }
+        guard let entry = try Outbox.entry(record, in: transaction), entry.operationID == nil,
+          entry.state == .pending, entry.retryAt <= now
+        else { continue }
+        try add(entry)
       }
       return batch
     }

@@ -76,19 +76,35 @@ struct BoundRemote: RemoteStorage {
   var givesHints: Bool { remote.givesHints }
   var blobs: (any BlobRemote)? { remote.blobs }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
-    try await remote.query(query)
+  /// Asks in the name of the file: what a server knows of another file's space or principal is not taken.
+  private func asking<Answer: Sendable>(
+    _ body: @Sendable () async throws(RemoteError) -> Answer
+  ) async throws(RemoteError) -> Answer {
+    let binding = await binding()
+    guard !binding.isSignedOut, !file.isGone else { throw Self.signedOut }
+    let answer: Result<Answer, RemoteError> = await FileIdentity.$current.withValue(FileIdentity(binding)) {
+      do throws(RemoteError) { return .success(try await body()) } catch { return .failure(error) }
+    }
+    return try answer.get()
   }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await asking { () throws(RemoteError) in try await remote.query(query) }
+  }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+    try await asking { () throws(RemoteError) in try await remote.count(query) }
+  }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    try await asking { () throws(RemoteError) in try await remote.digest(scope) }
+  }
   func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
-    try await remote.digest(scope, parts: parts)
+    try await asking { () throws(RemoteError) in try await remote.digest(scope, parts: parts) }
   }
   func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
-    try await remote.stamps(scope, parts: parts, in: chosen)
+    try await asking { () throws(RemoteError) in try await remote.stamps(scope, parts: parts, in: chosen) }
   }
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
-    try await remote.history(query)
+    try await asking { () throws(RemoteError) in try await remote.history(query) }
   }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

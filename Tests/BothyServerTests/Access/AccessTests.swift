@@ -38,6 +38,27 @@ struct AccessTests {
     }
   }
 
+  @Test("a question in the name of another server's, space's or principal's file is refused")
+  func file() async throws {
+    try await ServerUnderTest(tokens: Self.tokens).run { call async throws in
+      let ann = call.with(token: "a-token")
+      let sync = try await ann(.post, "/v1/spaces/hut/sync", #"{"device":"d"}"#)
+      let server = try #require(try sync.json()["history"]?["server"]?.stringValue)
+      let name = try #require(HTTPField.Name("Bothy-File"))
+      let answers: [(String, Int, String?)] = [
+        ("\(server)/hut/ann", 200, nil), ("//ann", 200, nil), ("\(server)/hut/", 200, nil),
+        ("other/hut/ann", 409, "otherServer"), ("\(server)/inn/ann", 409, "otherServer"),
+        ("\(server)/hut/bob", 403, "wrongPrincipal"), ("hut", 400, "badRequest"),
+      ]
+      for (file, status, code) in answers {
+        let reply = try await ann(.post, "/v1/spaces/hut/query", #"{"type":"T"}"#, [name: file])
+        #expect(reply.status == status, "\(file): \(reply.text)")
+        if let code { #expect(try reply.code() == code) }
+        #expect(try await ann(.get, "/v1/spaces/hut/digest", nil, [name: file]).status == status)
+      }
+    }
+  }
+
   @Test("the owner of a record is who made it")
   func owner() async throws {
     let rules = AuthorityRules(

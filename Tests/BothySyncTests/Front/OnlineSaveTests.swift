@@ -127,4 +127,27 @@ struct OnlineSaveTests {
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1")?["score"] == 6)
   }
+
+  @Test("A save that is kept nowhere and lost its answer is made once when it is made again")
+  func again() async throws {
+    for hasOthers in [false, true] {
+      let pair = try await Pair.sharing(policy: .fieldMerge)
+      var note = try #require(try pair.a.note())
+      note.score += 1
+      pair.a.loseNextAnswer()
+      await #expect(throws: SyncError.self) {
+        try await pair.a.store.save(note, options: .saving(.networkOnly))
+      }
+      if hasOthers {
+        await pair.b.store.sync()
+        try pair.b.edit { $0.score += 10 }
+        await pair.b.store.sync()
+      }
+      try pair.a.insert("T2", "sent between")
+      await pair.a.store.sync(.push)
+      try await pair.a.store.save(note, options: .saving(.networkOnly))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1")?["score"] == (hasOthers ? 11 : 1))
+    }
+  }
 }

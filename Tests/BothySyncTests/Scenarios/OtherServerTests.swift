@@ -107,9 +107,39 @@ struct OtherServerTests {
   func question() async throws {
     let device = try await Case()
     _ = try await device.other()
-    let options = RequestOptions(fetchPolicy: .networkElseCache)
-    _ = try? await device.store.fetch(Query<Note>(), options: options)  // refused, or answered from here
-    #expect(Set(try device.ids()).isSuperset(of: Self.all))
+    let here = RequestOptions(fetchPolicy: .networkElseCache)
+    #expect(try await device.store.fetch(Query<Note>(), options: here).origin == .cache)
+    for isStored in [true, false] {
+      let there = RequestOptions(fetchPolicy: .networkOnly, cacheResults: isStored)
+      let error = await #expect(throws: SyncError.self) {
+        try await device.store.fetch(Query<Note>(), options: there)
+      }
+      #expect(error?.code == .otherServer)
+      let counted = await #expect(throws: SyncError.self) {
+        try await device.store.count(RecordQuery("Note"), options: there)
+      }
+      #expect(counted?.code == .otherServer)
+    }
+    #expect(try device.ids() == Self.all)
+  }
+
+  @Test("A question with another principal's token brings nothing of theirs into the file")
+  func otherPrincipal() async throws {
+    let device = try await Case()
+    let theirs = InProcessRemote(
+      Authority(ledger: device.ledger, now: device.time.reader()), principal: Principal("else"))
+    let operation = Operation(
+      id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": "theirs"])
+    _ = try await theirs.exchange(SyncRequest(device: "else", operations: [operation]))
+    device.remote.target = theirs
+    for policy in [FetchPolicy.networkOnly, .networkElseCache] {
+      let options = RequestOptions(fetchPolicy: policy)
+      _ = try? await device.store.fetch(Query<Note>(), options: options)
+    }
+    _ = try? await device.store.repair()
+    #expect(try device.ids() == Self.all)
+    let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
+    await #expect(throws: SyncError.self) { try await device.store.fetch(Query<Note>(), options: options) }
   }
 
   @Test("A comparison with another server removes nothing here")
