@@ -5,7 +5,7 @@ import Synchronization
 /// What people meant, and what became of it: the judge of a wide history.
 ///
 /// Every text that is written is unlike every other, so each can be followed: it reached the server, or somebody
-/// on the same device wrote over it before it did, or a report or a person's decision ended it. And each
+/// on the same device wrote over it before it did, or the journal has it, or a person's decision ended it. And each
 /// change on the server must be what a person did on the device that sent it, in sight of what it replaced, or
 /// what the device's merge policy may do.
 final class Intent: Sendable {
@@ -25,7 +25,7 @@ final class Intent: Sendable {
     var counts = 0
     /// Whether the store said that it is kept, or the server that it is done.
     var isAcknowledged = false
-    /// Why nothing is owed any more: a report or a decision ended it.
+    /// Why nothing is owed any more: the journal or a decision ended it.
     var end: String?
     /// Whether the server has carried it out.
     var isReached = false
@@ -42,7 +42,7 @@ final class Intent: Sendable {
     /// What was cleared, and who moved what where.
     var cleared: Set<String> = []
     var moves: Set<String> = []
-    /// The texts that a report told their writer of, and the clearings.
+    /// The texts that a journal told their writer of, and the clearings.
     var told: Set<String> = []
     var applied: Set<String> = []
     /// All that the server ever had, for changes that reach a device late.
@@ -97,31 +97,28 @@ final class Intent: Sendable {
 
   /// A person decided on this device that what is pending of the record goes.
   func decided(_ record: String, on device: Int, _ why: String) {
+    state.withLock { $0.end(record, device, why) { _ in true } }
+  }
+
+  // MARK: what is told
+
+  /// What the file's journal tells as replaced, refused or undone is not lost in silence: what was written here and
+  /// is in it. Nothing else counts: reports are kept in memory.
+  func hear(_ entry: JournalEntry, _ device: Int) {
+    let id = entry.record.id
+    let fields = entry.lost.flatMap { try? $0.members() }
     state.withLock { state in
-      for index in state.deeds.indices where state.deeds[index].isOpen(record, device) {
-        state.deeds[index].end = why
+      switch entry.outcome {
+      case .overwritten, .rejected: break
+      case .accepted(""): return state.end(id, device, "told") { $0.isDeletion }
+      default: guard fields != nil else { return }
       }
+      state.log.append("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
+      state.hear(id, fields, device)
     }
   }
 
-  // MARK: reports
-
-  /// What a report tells as overwritten is not lost in silence: what was written here and is in it.
   func hear(_ report: SyncReport, _ device: Int) {
-    for told in report.overwritten {
-      let fields = told.fields.flatMap { try? $0.members() }
-      state.withLock { state in
-        state.log.append("  told \(device): \(told.record.id) \(told.fields?.text ?? "its deletion")")
-        state.hear(told.record.id, fields, device)
-      }
-    }
-    for synced in report.synced where synced.action == .alreadyDeleted {
-      state.withLock { state in
-        for index in state.deeds.indices where state.deeds[index].isOpen(synced.record.id, device) {
-          if state.deeds[index].isDeletion { state.deeds[index].end = "told" }
-        }
-      }
-    }
     for failure in report.failures {
       note("  refused \(device): \(failure.record.id) \(failure.code)")
     }
@@ -155,7 +152,13 @@ extension Intent.Deed {
 }
 
 extension Intent.State {
-  /// Takes what a report told as overwritten: the record as it was on the device, none for a deletion.
+  mutating func end(_ record: String, _ device: Int, _ why: String, where holds: (Intent.Deed) -> Bool) {
+    for index in deeds.indices where deeds[index].isOpen(record, device) && holds(deeds[index]) {
+      deeds[index].end = why
+    }
+  }
+
+  /// Takes what the journal told as lost: the record as it was on the device, none for a deletion.
   mutating func hear(_ record: String, _ fields: [String: JSONValue]?, _ device: Int) {
     for text in (fields ?? [:]).values {
       if let text = text.stringValue, author[text].map({ deeds[$0].device }) == device { told.insert(text) }

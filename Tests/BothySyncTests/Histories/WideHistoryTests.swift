@@ -3,12 +3,15 @@ import Testing
 
 @Suite("Wide histories")
 struct WideHistoryTests {
-  /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone, `BOTHY_HISTORY` replays a line.
+  /// `BOTHY_SEEDS` sets how many histories are run, or from which to which (`201-1000`), `BOTHY_SEED` runs one alone,
+  /// `BOTHY_HISTORY` replays a line.
   static let environment = ProcessInfo.processInfo.environment
 
   static let seeds: [UInt64] = {
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
-    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 200))
+    let ends = (environment["BOTHY_SEEDS"] ?? "").split(separator: "-").compactMap { UInt64($0) }
+    let first = ends.count > 1 ? ends[0] : 1
+    return Array(first...max(first, ends.last ?? 200))
   }()
 
   @Test("What was acknowledged is on the server, in the inbox or told, whatever happened")

@@ -25,6 +25,7 @@ extension WideRunner {
         if report.skipped?.name == "otherServer", keepsOwn.contains(index) {
           hear(try await store.adoptServer(), index)
         }
+        try readJournals()
       }
     }
     var problems: [String] = []

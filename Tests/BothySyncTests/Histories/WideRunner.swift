@@ -13,6 +13,8 @@ final class WideRunner {
   private(set) var happened: [String: Int] = [:]
   /// Devices on which a change was accepted as synced: what they have differs from what the server acknowledged.
   var keepsOwn: Set<Int> = []
+  /// The number of the last entry of each device's journal that was read.
+  private var heard: [Int: Int64] = [:]
   private let switches: [PolicySwitch]
 
   /// Whether a device's own policy throws, and the faults of its next requests.
@@ -104,6 +106,7 @@ final class WideRunner {
       do { try await take(step) } catch let error as SyncError {
         intent.note("  threw \(error.code): \(error.message)")
       }
+      try readJournals()
       if !intent.problems.isEmpty { break }
     }
     return intent.problems
@@ -198,6 +201,15 @@ final class WideRunner {
     if !report.rebased.isEmpty { count("rebased") }
     if !report.blocked.isEmpty { count("blocked") }
     for failure in report.failures { count("failure \(failure.code)") }
+  }
+
+  /// Reads what became of writes, as the files have it: also what a sync decided of which no report came.
+  func readJournals() throws {
+    for index in world.devices.indices {
+      let entries = try device(index).store.journal(after: heard[index], limit: 10_000)
+      for entry in entries.reversed() { intent.hear(entry, index) }
+      heard[index] = entries.first?.number ?? heard[index]
+    }
   }
 
   func policiesWorkAgain() { for each in switches { each.fails.withLock { $0 = false } } }
