@@ -70,8 +70,7 @@ struct SyncPass: Sendable {
     return report
   }
 
-  /// Waits while another process syncs the file, for at most `maxWait`: then both do, which costs work and harms
-  /// nothing.
+  /// Waits at most `maxWait` while another process syncs the file; then both do, which harms nothing.
   private func takeLease() async {
     var left = configuration.maxWait
     while left > .zero, !Task.isCancelled {
@@ -290,8 +289,7 @@ struct SyncPass: Sendable {
       if request.scope != .pull && !isReading {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
-          holdsGroups: isFilling,
-          sendsTimes: configuration.sendsLocalTimes,
+          holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
       }
@@ -309,7 +307,7 @@ struct SyncPass: Sendable {
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty
-            ? nil : [unanswered.oldest, Outbox.oldestOperation(in: transaction)].compactMap(\.self).min(),
+            ? nil : unanswered.oldest(and: Outbox.oldestOperation(in: transaction)),
           principal: owner?.principal),
         batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),

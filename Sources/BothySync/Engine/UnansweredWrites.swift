@@ -8,8 +8,11 @@ final class UnansweredWrites: Sendable {
   /// The most that are remembered; each may be as large as a record.
   private static let limit = 16
 
-  /// The smallest id that the server must not forget the outcome of; nil where all are answered.
-  var oldest: String? { operations.withLock { $0.values.map(\.id).min() } }
+  /// The smallest id that the server must not forget the outcome of, `queued` included; nil where all are answered.
+  func oldest(and queued: String?) -> String? {
+    let open = operations.withLock { $0.values.map(\.id) }
+    return (open + [queued].compactMap(\.self)).min()
+  }
 
   func note(_ operation: Operation) {
     operations.withLock { known in

@@ -237,8 +237,8 @@ extension SyncedStore {
     guard let outcome = try outcome(of: change.id, revision) else { return receipt }
     if case .rejected(let rejection) = outcome {
       throw SyncError(
-        .rejected, rejection.message + " The change waits in the inbox.", record: change.id,
-        rejection: rejection)
+        rejection.code == Rejection.mergeFailed ? .conflict : .rejected,
+        rejection.message + " The change waits in the inbox.", record: change.id, rejection: rejection)
     }
     return SaveReceipt(record: change.id, state: outcome, store: self, revision: revision)
   }

@@ -13,14 +13,7 @@ enum WideFeature: String, CaseIterable, Sendable {
   case decisions, acceptLocal, moves, scopes, compaction, epochs, refusals, throwing, kills, untoldKills,
     faults, late, mixed
 
-  /// What is off unless asked for, with why: with all of them on, seed 21 of the seeds 1 to 200 diverges as the code is
-  /// now.
-  static let off: [WideFeature: String] = [
-    .online: "An online save that asks for what is in doubt first reads the caller's old values as changes.",
-    .onlineOnly: "Like online saves.",
-  ]
-
-  static let standard = Set(allCases).subtracting(off.keys)
+  static let standard = Set(allCases)
 
   /// What must happen in some history of two hundred, so that no kind of step is on and does nothing.
   static func situations(of features: Set<WideFeature>) -> [String] {

@@ -5,6 +5,7 @@ struct WideGenerator {
   private var random: SeededGenerator
   private let features: Set<WideFeature>
   private var count = 3
+  private var isThrowing = false
 
   init(seed: UInt64, features: Set<WideFeature>) {
     random = SeededGenerator(seed: seed &* 0x9E37_79B9 &+ 7)
@@ -29,6 +30,7 @@ struct WideGenerator {
         skew: index == 0 ? 0 : Int64(number(-86_400_000...86_400_000)),
         scopes: has(.scopes) && random.chance(25) ? scopes() : [""])
     }
+    isThrowing = devices.contains { $0.policy == .throwing }
     var steps: [WideHistory.Step] = []
     for _ in 0..<number(12...36) { steps.append(step()) }
     return WideHistory(seed: seed, devices: devices, steps: steps)
@@ -71,6 +73,7 @@ struct WideGenerator {
 
   private mutating func step() -> WideHistory.Step {
     let device = device()
+    if isThrowing && random.chance(10) { return .policyFails(device, random.chance(70)) }
     switch number(0...99) {
     case 0..<30: return .write(device, act())
     case 30..<54: return sync(device)

@@ -133,15 +133,23 @@ extension WideRunner {
     let number = intent.begin(deed)
     let options = RequestOptions(savePolicy: only ? .networkOnly : .networkThenCache)
     count(only ? "onlineOnly" : "online")
+    let wasPending = try store.isPending(Sheet.record(id))
     let receipt: SaveReceipt
-    if deed.isDeletion {
-      receipt = try await store.delete(Sheet.record(id), options: options)
-    } else if deed.texts.isEmpty, let place = deed.container {
-      receipt = try await store.move(Sheet.record(id), to: place, options: options)
-    } else if let after {
-      receipt = try await store.save(after, in: deed.isCreation ? deed.container : nil, options: options)
-    } else {
-      return
+    do {
+      if deed.isDeletion {
+        receipt = try await store.delete(Sheet.record(id), options: options)
+      } else if deed.texts.isEmpty, let place = deed.container {
+        receipt = try await store.move(Sheet.record(id), to: place, options: options)
+      } else if let after {
+        receipt = try await store.save(
+          after, in: deed.isCreation ? deed.container : nil, options: options)
+      } else {
+        return
+      }
+    } catch let error as SyncError where wasPending && error.rejection != nil {
+      // Refused together with what was pending, it waits in the inbox with that.
+      if try store.isPending(Sheet.record(id)) { intent.acknowledge(number) }
+      throw error
     }
     intent.acknowledge(number)
     intent.note("  receipt \(receipt.state)")
