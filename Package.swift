@@ -65,11 +65,12 @@ let package = Package(
     .target(
       name: "BothyCache",
       dependencies: [
-        "BothyStore", grdb, sqlite, httpTypes, log, .product(name: "Crypto", package: "swift-crypto"),
+        "BothyStore", "CBothyZlib", grdb, sqlite, httpTypes, log,
+        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
     .target(
-      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", "CBothyZlib", grdb, httpTypes],
+      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", grdb, httpTypes],
       swiftSettings: strict),
     .target(name: "BothySettings", dependencies: ["BothyStore", grdb], swiftSettings: strict),
     .target(

@@ -107,7 +107,11 @@ struct ServeCommand: AsyncParsableCommand {
     defer { served.close() }
     let configuration = try await serverConfiguration(served, clock)
     served.passNews(to: configuration.hints)
-    for problem in await configuration.tiles?.problems() ?? [] { Standard.note(problem) }
+    // An archive that takes long to be refused keeps nobody waiting for the rest.
+    let check = Task { [tiles = configuration.tiles] in
+      for problem in await tiles?.problems() ?? [] { Standard.note(problem) }
+    }
+    defer { check.cancel() }
     let server = BothyServer(configuration)
     let output = output
     let running = RunningService(host: host, port: port, portOption: "--port", logger: logger())

@@ -215,12 +215,16 @@ struct TileRouteTests {
     #expect(problems.first?.hasPrefix("broken is not served") == true)
   }
 
-  @Test("two archives of one name are refused, and so is a folder that is none")
+  @Test("of two archives of one name the second is set aside and told; a folder that is none is refused")
   func refused() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("hills.mbtiles", "")
     try folder.write("hills.pmtiles", "")
-    #expect { try TileLibrary(folder: folder.path) } throws: { ($0 as? GeoError)?.code == .invalidSource }
+    try folder.mbtiles("lakes", [try Tile(x: 0, y: 0, zoom: 1): Data([1, 2, 3])], format: "pbf")
+    let library = try TileLibrary(folder: folder.path)
+    let problems = await library.problems()
+    #expect(problems.contains { $0.hasPrefix("hills.mbtiles is not served: hills.pmtiles") })
+    #expect(problems.contains { $0.hasPrefix("hills is not served") } && problems.count == 2)
     #expect { try TileLibrary(folder: folder.path + "/hills.mbtiles") } throws: {
       ($0 as? GeoError)?.code == .unavailable
     }

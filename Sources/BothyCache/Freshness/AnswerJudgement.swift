@@ -61,15 +61,16 @@ package enum AnswerJudgement: Sendable, Hashable {
   ///   - stored: what is known of the entry of the same variant when the answer came, not when it was asked for: nil
   ///     if it has gone meanwhile.
   ///   - expectation: what the source's bytes look like.
-  ///   - mismatch: how the content differs from what else is known of the resource.
+  ///   - objection: why the answer may not take the place of what is stored, by `ReplacementRule`.
+  ///   - isPinned: whether somebody wants what is stored kept: then an answer that may not be kept drops nothing.
   ///   - expiresAt: the item's own end of freshness.
   ///   - isStoredUsable: whether what is stored may be handed out when the server fails; then a server's error is a
   ///     failure also under a rule that keeps every status (RFC 5861 §4).
   ///   - decodes: whether the transport has undone content codings.
   package init(
     of answer: Answer, stored: EntryMetadata?, rule: FreshnessRule, expectation: ContentExpectation? = nil,
-    mismatch: ContentMismatch? = nil, expiresAt: Int64? = nil, isStoredUsable: Bool = false,
-    decodes: Bool = true
+    objection: ContentMismatch? = nil, isPinned: Bool = false, expiresAt: Int64? = nil,
+    isStoredUsable: Bool = false, decodes: Bool = true
   ) {
     let kind = AnswerKind(status: answer.status)
     if kind == .notModified {
@@ -87,9 +88,11 @@ package enum AnswerJudgement: Sendable, Hashable {
           retryAfter: RetryAfter.milliseconds(answer.fields, at: answer.receivedAt)))
       return
     }
-    let unexpected = expectation?.mismatch(fields: answer.fields, body: answer.body) ?? mismatch
-    if kind == .body, let mismatch = unexpected {
-      self = .fail(AnswerFailure(status: answer.status, isTransient: mismatch == .empty, mismatch: mismatch))
+    let unexpected =
+      kind == .body ? expectation?.mismatch(fields: answer.fields, body: answer.body) ?? objection : objection
+    if let mismatch = unexpected {
+      let isTransient = mismatch == .empty || mismatch == .cut
+      self = .fail(AnswerFailure(status: answer.status, isTransient: isTransient, mismatch: mismatch))
       return
     }
     let entry = Self.entry(answer, rule, expiresAt, decodes)
@@ -98,7 +101,8 @@ package enum AnswerJudgement: Sendable, Hashable {
     )
     switch obstacle {
     case nil: self = .store(entry)
-    case let reason?: self = .handOut(entry, reason, dropsStored: reason == .answerForbids)
+    case let reason?:
+      self = .handOut(entry, reason, dropsStored: reason == .answerForbids && !isPinned)
     }
   }
 

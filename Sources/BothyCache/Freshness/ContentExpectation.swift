@@ -62,6 +62,14 @@ public enum ContentMismatch: Sendable, Hashable {
   case empty
   /// The answer calls itself something else: the media type in lower case, without parameters.
   case mediaType(String)
-  /// The bytes begin as none of the source's do.
+  /// The bytes are none of the source's.
   case bytes
+  /// A picture of another format or size than the stored one: what came, such as `png 300x80`.
+  case otherPicture(String)
+  /// A redirect over plain HTTP led to another host, as networks do that want a sign-in: which one.
+  case otherHost(String)
+  /// The connection was closed before the content came to its end; asking again may help.
+  case cut
+  /// The server says that there is nothing any more, and somebody wants what is stored kept.
+  case gone
 }

@@ -56,6 +56,8 @@ public struct ReadOptions: Sendable {
   /// Asked before an answer with bytes, or that there is nothing, takes the place of what is stored. False refuses it as
   /// unexpected content. Who joins another's request takes what that one admits.
   package var admits: (@Sendable (Admission) -> Bool)?
+  /// Whether what is pinned may go where the server says that it is gone: somebody has decided so.
+  package var letsGo = false
 
   /// A read of the cache, else of the network, by the source's rule, unless told otherwise.
   public init(

@@ -109,12 +109,13 @@ extension ResourceCache {
         current.map {
           Usability(of: $0.entry.metadata, under: demand.rule, at: clock.wall()).isUsableOnError
         } ?? false
-      if let failure = refusal(of: answer, current, demand) {
+      let (objection, isPinned) = await objection(to: fetched, current, demand)
+      if objection == nil || objection == .gone, let failure = refusal(of: answer, current, demand) {
         return .failed(CacheError(failure, demand.key))
       }
       let judgement = AnswerJudgement(
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
-        mismatch: await mismatch(answer, current, demand), expiresAt: demand.options.expiresAt,
+        objection: objection, isPinned: isPinned, expiresAt: demand.options.expiresAt,
         isStoredUsable: isUsable)
       if case .askAnew = judgement {
         if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
@@ -125,15 +126,22 @@ extension ResourceCache {
     }
   }
 
-  /// How an answer differs from what is known of the resource, where its source says nothing of its content.
-  private func mismatch(_ answer: Answer, _ stored: StoredEntry?, _ demand: Demand) async -> ContentMismatch?
-  {
-    guard demand.source.content == nil, AnswerKind(status: answer.status) == .body else { return nil }
-    var stored = stored
-    if stored == nil, ContentKind(answer.fields, answer.body) == .page {
-      stored = await storedForCondition(demand)
+  /// Why an answer may not take the place of what is stored, and whether somebody has pinned that, where it matters.
+  private func objection(
+    to answer: FetchedAnswer, _ known: StoredEntry?, _ demand: Demand
+  ) async -> (ContentMismatch?, isPinned: Bool) {
+    guard AnswerKind(status: answer.status) != .notModified else { return (nil, false) }
+    var stored = known
+    if stored == nil, !demand.isKnownMissing { stored = await storedForCondition(demand) }
+    var isPinned = false
+    if stored != nil, let disk, ReplacementRule.needsPin(answer) {
+      let key = demand.key
+      // A disk that can't say whether it is pinned is no reason to let it go.
+      isPinned = (try? await disk.read { try $0.isPinned(key) }) ?? true
     }
-    return ContentGuard(demand.key, stored: stored).mismatch(fields: answer.fields, body: answer.body)
+    let rule = ReplacementRule(
+      demand.key, in: demand.source, stored: stored, isPinned: isPinned, letsGo: demand.options.letsGo)
+    return (rule.objection(to: answer, asked: demand.order([:]).urls), isPinned)
   }
 
   /// Why who asks does not let an answer take the place of what is stored; nil when they do.
@@ -330,21 +338,38 @@ extension CacheError {
   init(_ failure: AnswerFailure, _ key: ResourceKey) {
     let wait = failure.retryAfter.map { Duration.milliseconds($0) }
     if let mismatch = failure.mismatch {
-      let what =
-        switch mismatch {
-        case .empty: "nothing"
-        case .mediaType(let type): type
-        case .bytes: "other bytes"
-        }
-      self.init(
-        .unexpectedContent,
-        "\(key): the server sent \(what) in place of what the source brings, as sign-in pages of networks do.",
-        status: failure.status, retryAfter: wait)
+      self.init(mismatch, failure.status, wait, key)
       return
     }
     let hint = failure.isTransient ? "Another try later may bring it." : "Another try will not help."
     self.init(
       .refused, "\(key): the server answered \(failure.status). \(hint)", status: failure.status,
       retryAfter: wait)
+  }
+
+  private init(_ mismatch: ContentMismatch, _ status: Int, _ wait: Duration?, _ key: ResourceKey) {
+    let what: String
+    switch mismatch {
+    case .gone:
+      self.init(
+        .absent,
+        "\(key): the server says that there is nothing any more (\(status)). What is stored is pinned and stays; unpin or remove "
+          + "it to let it go.", status: status, retryAfter: wait)
+      return
+    case .cut:
+      self.init(
+        .unreachable, "\(key): the connection was closed before the answer came to its end.", status: status,
+        retryAfter: wait)
+      return
+    case .empty: what = "nothing"
+    case .mediaType(let type): what = type
+    case .bytes: what = "other bytes"
+    case .otherPicture(let form): what = "another picture (\(form))"
+    case .otherHost(let host): what = "what another host has (\(host))"
+    }
+    self.init(
+      .unexpectedContent,
+      "\(key): the server sent \(what) in place of what the source brings, as sign-in pages of networks do.",
+      status: status, retryAfter: wait)
   }
 }

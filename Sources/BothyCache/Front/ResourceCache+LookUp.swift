@@ -24,6 +24,8 @@ extension ResourceCache {
     var box: RegisteredSource
     var options: ReadOptions
     var isConditional = true
+    /// Whether it was looked for just now, and nothing is stored.
+    var isKnownMissing = false
     /// Whether something else can be handed out if the server does not answer: then it is not waited for.
     var hasFallback = false
 

@@ -87,6 +87,7 @@ extension ResourceCache {
     case .ask(let isConditional, let mayFallBack):
       var demand = demand
       demand.isConditional = isConditional
+      demand.isKnownMissing = mode != .networkOnly && found == nil && failure == nil
       demand.hasFallback = mayFallBack && found != nil
       do throws(CacheError) {
         return Reading(resource: try await ask(demand))

@@ -207,7 +207,8 @@ public final class ResourceCache: Sendable {
     pressure.withLock { $0 = nil }
     network.stop()
     defer { hub.finish() }
-    try await flush()
+    // Uses that can't be written are lost, as on a full disk; they only say what to evict first.
+    try? await flush()
     try await disk?.write { try $0.close() }
   }
 

@@ -55,18 +55,23 @@ public struct ResourceResponse: Sendable {
   /// Whether a content coding was undone: then the bytes are not those the server counts, and a broken body cannot be
   /// resumed. The fields no longer name the coding or a length.
   public var wasCoded: Bool
+  /// Whether nothing but the end of the connection says that the body is whole (RFC 9112 §6.3): no length, no chunks, no
+  /// stream of a connection with several. Such a body may have been cut off without a word.
+  public var endsByClosing: Bool
   /// Ends with the answer; throws `LoadFailure` when the answer breaks off before its declared end.
   public var body: AsyncThrowingStream<Data, any Error>
 
   /// For loaders of one's own.
   public init(
     status: Int, fields: HTTPFields, isMultiplexed: Bool = false, wasCoded: Bool = false,
+    endsByClosing: Bool = false,
     body: AsyncThrowingStream<Data, any Error>
   ) {
     self.status = status
     self.fields = fields
     self.isMultiplexed = isMultiplexed
     self.wasCoded = wasCoded
+    self.endsByClosing = endsByClosing
     self.body = body
   }
 }

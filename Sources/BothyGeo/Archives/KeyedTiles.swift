@@ -20,28 +20,28 @@ public final class KeyedTiles: TileArchive {
     self.path = path
     try SQLiteArchive.checkSize(path)
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      queue = try DatabaseQueue(path: path, configuration: configuration)
+      queue = try SQLiteArchive.open(path)
       (info, tileEdge) = try queue.read { database in
-        let rows = try Row.fetchAll(database, sql: "SELECT name, value FROM preferences")
-        let pairs = rows.compactMap { row in
-          String.fromDatabaseValue(row[0]).map {
-            ($0, String.fromDatabaseValue(row[1]) ?? "\(row[1] as DatabaseValue)")
-          }
-        }
-        let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM tiles")
-        return try Self.info(Dictionary(pairs, uniquingKeysWith: { $1 }), count, path)
+        try SQLiteArchive.bounded(database) { _ in try Self.read(database, path) }
       }
     } catch { throw MBTiles.failure(error, path) }
+  }
+
+  private static func read(_ database: Database, _ path: String) throws -> (TileArchiveInfo, Int) {
+    let rows = try Row.fetchAll(database, sql: "SELECT name, value FROM preferences")
+    let pairs = rows.compactMap { row in
+      String.fromDatabaseValue(row[0]).map {
+        ($0, String.fromDatabaseValue(row[1]) ?? "\(row[1] as DatabaseValue)")
+      }
+    }
+    let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM tiles")
+    return try info(Dictionary(pairs, uniquingKeysWith: { $1 }), count, path)
   }
 
   /// Whether a SQLite file has the tables of such an archive.
   static func isArchive(_ path: String) throws(GeoError) -> Bool {
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      let queue = try SQLiteArchive.open(path)
       return try queue.read { try $0.tableExists("preferences") && $0.tableExists("tiles") }
     } catch { throw MBTiles.failure(error, path) }
   }
@@ -51,9 +51,11 @@ public final class KeyedTiles: TileArchive {
     guard let key = tile.packedKey else { return nil }
     do {
       return try queue.inDatabase { database in
-        let row = try Row.fetchOne(
-          database, sql: "SELECT image FROM tiles WHERE tilekey = ?", arguments: [Int64(bitPattern: key)])
-        return row.flatMap { Data.fromDatabaseValue($0[0]) }
+        try SQLiteArchive.bounded(database) { _ in
+          let row = try Row.fetchOne(
+            database, sql: "SELECT image FROM tiles WHERE tilekey = ?", arguments: [Int64(bitPattern: key)])
+          return row.flatMap { Data.fromDatabaseValue($0[0]) }
+        }
       }
     } catch { throw MBTiles.failure(error, path) }
   }
@@ -61,8 +63,10 @@ public final class KeyedTiles: TileArchive {
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
     let keys: [Int64]
     do {
-      keys = try queue.inDatabase {
-        try Int64.fetchAll($0, sql: "SELECT tilekey FROM tiles ORDER BY tilekey")
+      keys = try queue.inDatabase { database in
+        try SQLiteArchive.bounded(database) { _ in
+          try Int64.fetchAll(database, sql: "SELECT tilekey FROM tiles ORDER BY tilekey")
+        }
       }
     } catch {
       throw MBTiles.failure(error, path)

@@ -7,22 +7,27 @@ public final class MBTiles: TileArchive {
   public let info: TileArchiveInfo
   private let queue: ClosableDatabase
   private let path: String
+  private let longestStep: Duration
 
   /// Opens a file. Throws `GeoError`: `.unavailable` when there is none, `.notAnArchive` for another kind of file,
   /// `.damagedArchive` for one that SQLite can't read. The file is never written.
-  public init(path: String) throws(GeoError) {
+  public convenience init(path: String) throws(GeoError) {
+    try self.init(path: path, longestStep: SQLiteArchive.longestStep)
+  }
+
+  /// - Parameter longestStep: the longest that one answer may take, and the longest from one row to the next.
+  package init(path: String, longestStep: Duration) throws(GeoError) {
     guard FileManager.default.fileExists(atPath: path) else {
       throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
     }
     self.path = path
+    self.longestStep = longestStep
     try SQLiteArchive.checkSize(path)
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      configuration.label = "bothy.mbtiles"
-      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA trusted_schema = OFF") }
-      queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
-      info = try queue.read(Self.info)
+      queue = ClosableDatabase(try SQLiteArchive.open(path, label: "bothy.mbtiles"))
+      info = try queue.read { database in
+        try SQLiteArchive.bounded(database, within: longestStep) { _ in try Self.info(database) }
+      }
     } catch { throw Self.failure(error, path) }
   }
 
@@ -39,10 +44,9 @@ public final class MBTiles: TileArchive {
       return try queue.read { database in
         let statement = try database.cachedStatement(
           sql: "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?")
-        guard
-          let row = try Row.fetchOne(statement, arguments: [tile.zoom, tile.x, tile.southernRow])
-        else { return nil }
-        return Self.bytes(row)
+        return try SQLiteArchive.bounded(database, within: longestStep) { _ in
+          try Row.fetchOne(statement, arguments: [tile.zoom, tile.x, tile.southernRow]).flatMap(Self.bytes)
+        }
       }
     } catch { throw Self.failure(error, path) }
   }
@@ -53,12 +57,15 @@ public final class MBTiles: TileArchive {
   func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
     try queue.writeWithoutTransaction { database in
       do {
-        let rows = try Row.fetchCursor(
-          database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")
-        while let row = try rows.next() {
-          let tile = try Self.tile(row, path)
-          guard let data = Self.bytes(row) else { continue }
-          do { try body(tile, data) } catch { throw BodyFailure(cause: error) }
+        try SQLiteArchive.bounded(database, within: longestStep) { deadline in
+          let rows = try Row.fetchCursor(
+            database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")
+          while let row = try rows.next() {
+            let tile = try Self.tile(row, path)
+            guard let data = Self.bytes(row) else { continue }
+            do { try body(tile, data) } catch { throw BodyFailure(cause: error) }
+            deadline.putOff()
+          }
         }
       } catch let failure as BodyFailure {
         throw failure.cause
@@ -100,6 +107,16 @@ public final class MBTiles: TileArchive {
     }
     let reason = failure.message ?? failure.resultCode.description
     switch failure.resultCode {
+    case .SQLITE_TOOBIG:
+      return GeoError(
+        .damagedArchive,
+        "\(path) has a tile or a text of more than 64 MB, which no map shows. Get the archive from its maker.",
+        underlying: failure)
+    case .SQLITE_INTERRUPT:
+      return GeoError(
+        .damagedArchive,
+        "\(path) took too long for one answer, as a file made to harm does. Get the "
+          + "archive from its maker.", underlying: failure)
     case .SQLITE_CORRUPT:
       return GeoError(
         .damagedArchive, "\(path) is damaged: \(reason). Get the archive again.", underlying: failure)

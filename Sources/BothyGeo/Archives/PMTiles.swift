@@ -1,3 +1,4 @@
+import BothyCache
 import BothyStore
 public import Foundation
 import Synchronization
@@ -65,6 +66,11 @@ public final class PMTiles: TileArchive {
     var next: UInt64
     /// How many directories are left: one for each tile at most.
     var directories: UInt64
+    /// How many tiles the archive's directories may stand for: what a few bytes claim is bounded by how many they are.
+    private(set) var most: UInt64
+
+    private static let tilesOfSmallest: UInt64 = 10_000_000
+    private static let tilesPerByte: UInt64 = 1000
 
     init(_ header: PMTilesHeader) {
       ids = Tile.firstID(header.zooms.lowest)..<Tile.firstID(header.zooms.highest + 1)
@@ -72,6 +78,10 @@ public final class PMTiles: TileArchive {
       tiles = header.addressedTiles == 0 ? room : min(header.addressedTiles, room)
       directories = tiles
       next = ids.lowerBound
+      // Byte counts of ranges that lie in a file: far from any overflow.
+      let bytes =
+        UInt64(clamping: header.rootDirectory.count) + UInt64(clamping: header.leafDirectories.count)
+      most = Self.tilesOfSmallest + min(bytes, 1 << 40) * Self.tilesPerByte
     }
 
     mutating func enter() throws(GeoError) {
@@ -84,6 +94,8 @@ public final class PMTiles: TileArchive {
       guard entry.id >= next, entry.id < ids.upperBound, entry.run <= tiles,
         entry.run <= ids.upperBound - entry.id
       else { throw PMTilesDirectory.beyond }
+      guard entry.run <= most else { throw PMTilesDirectory.endless(entry.run) }
+      most -= entry.run
       tiles -= entry.run
       next = entry.id + entry.run
       return entry.id..<next

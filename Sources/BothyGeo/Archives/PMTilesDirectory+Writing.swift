@@ -1,3 +1,4 @@
+import BothyCache
 import Foundation
 
 /// Directories as bytes: one that fits beside the header, or one of directories and these (specification, version 3,

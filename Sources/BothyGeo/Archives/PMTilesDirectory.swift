@@ -65,6 +65,13 @@ struct PMTilesDirectory: Sendable {
     "The PMTiles archive lists more tiles than its header says, or tiles of other zooms. Get the archive again."
   )
 
+  static func endless(_ run: UInt64) -> GeoError {
+    GeoError(
+      .damagedArchive,
+      "The PMTiles archive says that one content is \(run) tiles in a row, more than its few bytes can be the list of. Get "
+        + "the archive from its maker.")
+  }
+
   static let damaged = GeoError(
     .damagedArchive, "A directory of the PMTiles archive can't be read. Get the archive again.")
 }

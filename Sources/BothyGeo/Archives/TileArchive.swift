@@ -1,3 +1,4 @@
+import BothyCache
 public import BothyStore
 public import Foundation
 

@@ -19,10 +19,18 @@ extension OfflineRegions {
   /// Has the server confirm each tile of a region, and loads what changed and what it lacks. What the server confirms
   /// stays as it is; what is there stays until better has come.
   ///
+  /// A tile that the server says is gone (404, 410, 204 or no bytes) is kept too: `progress.gone` counts these, `failures`
+  /// names them, and the region's reason says so. With `removingGone` they go; that holds for this run alone.
+  ///
   /// Interrupted or paused, it goes on with `resume`: what was confirmed is not asked for again. Costs a request for each
   /// tile; throws as `resume`.
+  ///
+  ///     let region = try await regions.refresh(id)
+  ///     if region.progress.gone > 0, userAgrees { try await regions.refresh(id, removingGone: true) }
   @discardableResult
-  public func refresh(_ id: Region.ID) async throws -> Region { try await run(id, isRefresh: true) }
+  public func refresh(_ id: Region.ID, removingGone: Bool = false) async throws -> Region {
+    try await run(id, isRefresh: true, removesGone: removingGone)
+  }
 
   /// Stops the loading of a region, also one that another process loads, until it is resumed. Returns when a run of this
   /// process has ended; what was asked for is waited for.
@@ -75,7 +83,7 @@ extension OfflineRegions {
     }
   }
 
-  private func run(_ id: Region.ID, isRefresh: Bool) async throws -> Region {
+  private func run(_ id: Region.ID, isRefresh: Bool, removesGone: Bool = false) async throws -> Region {
     await restored()
     var region = try await file.region(id)
     let source = try allowing(region.plan)
@@ -93,6 +101,7 @@ extension OfflineRegions {
       // A clock that went back must not make what is there count as old for ever.
       region.run.startedAt = min(region.run.startedAt, now)
     }
+    region.run.removesGone = removesGone
     try await file.begin(region)
     let stop: RegionRun.Stop?
     do {
@@ -113,8 +122,16 @@ extension OfflineRegions {
           + "to go on. \(error.message)", underlying: error)
     case nil:
       try await file.end(
-        id, region.progress.failed == 0 ? .complete : .partial, reason: nil, at: cache.now)
+        id, region.progress.failed == 0 ? .complete : .partial, reason: Self.goneReason(region.progress),
+        at: cache.now)
     }
     return try await file.region(id)
+  }
+
+  private static func goneReason(_ progress: RegionProgress) -> String? {
+    guard progress.gone > 0 else { return nil }
+    return
+      "The server says that \(progress.gone) of its \(progress.total) tiles are gone; they are kept. Refresh it with "
+      + "removal to let them go."
   }
 }

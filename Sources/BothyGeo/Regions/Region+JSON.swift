@@ -20,6 +20,7 @@ extension Region {
     writer.member("tiles", tiles)
     writer.member("done", progress.done)
     writer.member("absent", progress.absent)
+    writer.member("gone", progress.gone)
     writer.member("failed", progress.failed)
     writer.member("loaded", progress.loaded)
     writer.member("confirmed", progress.confirmed)

@@ -17,7 +17,7 @@ public struct Region: Sendable, Hashable, Identifiable {
   public var createdAt: Timestamp
   /// When all of it was loaded or refreshed for the last time; nil before the first.
   public var completedAt: Timestamp?
-  /// Why it was interrupted, in a sentence.
+  /// Why it was interrupted, or what is to be known of a complete one, in a sentence.
   public var reason: String?
   /// What its present run goes by.
   var run: Run
@@ -27,6 +27,8 @@ public struct Region: Sendable, Hashable, Identifiable {
     var startedAt: Int64
     /// Whether also what is fresh is confirmed.
     var isRefresh: Bool
+    /// Whether tiles go that the server says are gone. Holds for the run that was asked for so, and for no later one.
+    var removesGone = false
   }
 
   /// What people call it.
@@ -63,6 +65,8 @@ public struct RegionProgress: Sendable, Hashable {
   public var done = 0
   /// How many of these the server says do not exist.
   public var absent = 0
+  /// How many are kept though the server says that they are gone.
+  public var gone = 0
   /// How many failed in this run.
   public var failed = 0
   /// How many came from the network in this run, and their bytes.
@@ -80,10 +84,10 @@ public struct RegionProgress: Sendable, Hashable {
   public var fraction: Double { total == 0 ? 1 : min(1, Double(done + failed) / Double(total)) }
 }
 
-/// A tile that could not be had.
+/// A tile that could not be had, or that is kept though the server says that it is gone.
 public struct RegionFailure: Sendable, Hashable {
   /// Which tile it is.
   public var tile: Tile
-  /// Why it could not be had, in a sentence.
+  /// Why it could not be had, or that it is kept, in a sentence.
   public var message: String
 }

@@ -10,7 +10,7 @@ final class RegionFile: Sendable {
   private let queue: ClosableDatabase
   private let path: String
 
-  private static let version = 1
+  private static let version = 2
   /// How many failures are remembered of a region; all are counted.
   static let rememberedFailures = 100
 
@@ -20,7 +20,8 @@ final class RegionFile: Sendable {
       lowest INTEGER NOT NULL, highest INTEGER NOT NULL, tiles INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT,
       created INTEGER NOT NULL, completed INTEGER, started INTEGER NOT NULL, refresh INTEGER NOT NULL,
       done INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,
-      loaded INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, confirmed INTEGER NOT NULL DEFAULT 0
+      loaded INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, confirmed INTEGER NOT NULL DEFAULT 0,
+      gone INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE TABLE failure (
       region TEXT NOT NULL REFERENCES region ON DELETE CASCADE, zoom INTEGER NOT NULL, x INTEGER NOT NULL,
@@ -34,26 +35,52 @@ final class RegionFile: Sendable {
 
   init(path: String) throws(GeoError) {
     self.path = path
-    do {
-      var configuration = Configuration()
-      configuration.label = "bothy.regions"
-      configuration.busyMode = .timeout(10)
-      configuration.prepareDatabase {
-        try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+    do { queue = try Self.opened(path) } catch {
+      guard let kept = Self.asItLies(path, error) else { throw Self.failure(error, path) }
+      queue = kept
+    }
+  }
+
+  /// Opens or makes the list, and brings one of an older format to this one.
+  private static func opened(_ path: String) throws -> ClosableDatabase {
+    var configuration = Configuration()
+    configuration.label = "bothy.regions"
+    configuration.busyMode = .timeout(10)
+    configuration.prepareDatabase {
+      try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+    }
+    let queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
+    let found = try queue.write { database in
+      let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+      if version == 0 { try database.execute(sql: Self.tables) }
+      if version == 1 {
+        try database.execute(sql: "ALTER TABLE region ADD COLUMN gone INTEGER NOT NULL DEFAULT 0")
       }
-      queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
-      let found = try queue.write { database in
-        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-        if version == 0 {
-          try database.execute(sql: Self.tables)
-          try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-        }
-        return version
-      }
-      guard found <= Self.version else {
-        throw GeoError(.unavailable, "\(path) was made by a newer version. Update, or use another folder.")
-      }
-    } catch { throw Self.failure(error, path) }
+      if version < Self.version { try database.execute(sql: "PRAGMA user_version = \(Self.version)") }
+      return version
+    }
+    guard found <= Self.version else {
+      throw GeoError(.unavailable, "\(path) was made by a newer version. Update, or use another folder.")
+    }
+    return queue
+  }
+
+  /// The list for reading alone, as it lies there: on a full disk, or one that may not be written, SQLite can't make what
+  /// it needs beside the file. Nil when there is no list, or it failed for another reason.
+  private static func asItLies(_ path: String, _ error: any Error) -> ClosableDatabase? {
+    let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
+    guard let failure = error as? DatabaseError, codes.contains(failure.resultCode) else { return nil }
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.label = "bothy.regions"
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "?#%")
+    let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
+    // Of no use: the first failure is the one to tell of.
+    guard let queue = try? DatabaseQueue(path: address, configuration: configuration),
+      (try? queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM region") }) != nil
+    else { return nil }
+    return ClosableDatabase(queue)
   }
 
   func close() throws(GeoError) { do { try queue.close() } catch { throw Self.failure(error, path) } }
@@ -111,7 +138,7 @@ final class RegionFile: Sendable {
       try database.execute(
         sql: """
           UPDATE region SET state = ?, reason = NULL, started = ?, refresh = ?, done = 0, absent = 0, failed = 0,
-          loaded = 0, bytes = 0, confirmed = 0 WHERE id = ? AND state <> ?
+          loaded = 0, bytes = 0, confirmed = 0, gone = 0 WHERE id = ? AND state <> ?
           """,
         arguments: [
           RegionState.loading.rawValue, region.run.startedAt, region.run.isRefresh, region.id, Self.deleting,
@@ -126,11 +153,12 @@ final class RegionFile: Sendable {
     try await write { database in
       try database.execute(
         sql: """
-          UPDATE region SET done = ?, absent = ?, failed = ?, loaded = ?, bytes = ?, confirmed = ? WHERE id = ?
+          UPDATE region SET done = ?, absent = ?, failed = ?, loaded = ?, bytes = ?, confirmed = ?, gone = ?
+          WHERE id = ?
           """,
         arguments: [
           progress.done, progress.absent, progress.failed, progress.loaded, progress.bytesLoaded,
-          progress.confirmed, id,
+          progress.confirmed, progress.gone, id,
         ])
       for failure in failures {
         try database.execute(
@@ -199,6 +227,8 @@ extension RegionFile {
     progress.loaded = row["loaded"]
     progress.bytesLoaded = row["bytes"]
     progress.confirmed = row["confirmed"]
+    // A file of the first format that can't be written has no such column.
+    progress.gone = row.hasColumn("gone") ? row["gone"] : 0
     let completed: Int64? = row["completed"]
     return Region(
       id: row["id"],

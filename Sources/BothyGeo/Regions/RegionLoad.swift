@@ -9,6 +9,8 @@ enum RegionLoad: Sendable {
   /// What is there is not to be asked for, whatever happens.
   case kept
   case absent
+  /// The server says that there is nothing any more; what is stored stays.
+  case gone(String)
   /// This tile can't be had at present; others may.
   case failed(String)
   /// Something else came in the place of the tile, as from a network that wants a sign-in; what is stored stays.
@@ -27,6 +29,7 @@ enum RegionLoad: Sendable {
     var attempts = 3
     var options = ReadOptions(mode: .revalidate, priority: .background)
     options.admits = { watch.admits($0) }
+    options.letsGo = watch.removesGone
     while true {
       do {
         var resource = try await cache.value(key, options)
@@ -79,6 +82,7 @@ enum RegionLoad: Sendable {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
     case .unexpectedContent: .misled(error)
+    case .absent: .gone(error.message)
     case .closed, .storage, .unknownSource, .cancelled: .stopped(error)
     default: .failed(error.message)
     }

@@ -24,7 +24,7 @@ struct RegionRun {
   /// How many tiles in a row could not be had, how many of them because nobody answered, and how many because something
   /// else came in their place.
   private var failedInRow = (all: 0, unreachable: 0, misled: 0)
-  private let watch = ReplacementWatch()
+  private let watch: ReplacementWatch
   private var stop: Stop?
 
   /// Why a pass ends before the last tile.
@@ -49,6 +49,7 @@ struct RegionRun {
     self.control = control
     self.freshness = freshness
     progress = RegionProgress(total: region.tiles)
+    watch = ReplacementWatch(tiles: region.tiles, removesGone: region.run.removesGone)
     tiles = try region.plan.tiles().makeIterator()
     notedAt = cache.now
   }
@@ -71,7 +72,8 @@ struct RegionRun {
     }
     if let replaced = watch.found() {
       await cache.putBack(replaced)
-      progress.done -= replaced.count
+      // What may not be kept was never counted as done.
+      progress.done = max(0, progress.done - replaced.count)
       stop = .interrupted(ReplacementWatch.reason)
     }
     await note()
@@ -152,6 +154,9 @@ struct RegionRun {
     case .absent:
       progress.absent += 1
       progress.loaded += 1
+    case .gone(let message):
+      progress.gone += 1
+      remember(key, message)
     case .failed(let message): problem = (message, nil)
     case .unreachable(let error): problem = (error.message, error)
     case .misled(let error):
@@ -179,10 +184,7 @@ struct RegionRun {
     failedInRow.all += 1
     failedInRow.misled = isMisled ? failedInRow.misled + 1 : 0
     failedInRow.unreachable = cause == nil || isMisled ? 0 : failedInRow.unreachable + 1
-    if failuresKept < RegionFile.rememberedFailures, let tile = Tile(key) {
-      failures.append(RegionFailure(tile: tile, message: message))
-      failuresKept += 1
-    }
+    remember(key, message)
     guard stop == nil else { return }
     if let cause,
       failedInRow.unreachable >= Self.unreachableLimit || failedInRow.misled >= Self.misledLimit
@@ -192,6 +194,12 @@ struct RegionRun {
       stop = .interrupted(
         CacheError(.refused, "\(Self.failureLimit) tiles in a row could not be had; the last: \(message)"))
     }
+  }
+
+  private mutating func remember(_ key: ResourceKey, _ message: String) {
+    guard failuresKept < RegionFile.rememberedFailures, let tile = Tile(key) else { return }
+    failures.append(RegionFailure(tile: tile, message: message))
+    failuresKept += 1
   }
 
   /// Writes down how far it is after so many tiles, or when a second has gone by; sees whether somebody has paused it.

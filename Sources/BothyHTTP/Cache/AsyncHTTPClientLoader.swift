@@ -83,7 +83,8 @@
       let pieces = Pieces(response.body)
       return ResourceResponse(
         status: Int(response.status.code), fields: decoded, isMultiplexed: response.version.major >= 2,
-        wasCoded: wasCoded, body: AsyncThrowingStream { try await pieces.next() })
+        wasCoded: wasCoded, endsByClosing: response.version.major < 2 && !ContentCoding.saysItsEnd(fields),
+        body: AsyncThrowingStream { try await pieces.next() })
     }
 
     /// The body's pieces. Unchecked, because an iterator is not sendable: the stream asks for one piece after the other.

@@ -5,6 +5,11 @@ import HTTPTypes
 /// The stored bytes are the decoded ones, so the coding and the length of what went over the wire are no longer true of
 /// them. The entity tag stays as it was sent, weak mark and quotes included: it is what the server is asked with.
 enum ContentCoding {
+  /// Whether the fields of an answer say where its body ends, by a length or by chunks.
+  static func saysItsEnd(_ fields: HTTPFields) -> Bool {
+    fields.contains(.contentLength) || fields.contains(.transferEncoding)
+  }
+
   /// - Parameter undone: the codings that the network stack undoes.
   /// - Returns: the fields, and whether a coding was undone.
   static func decoded(_ fields: HTTPFields, undone: Set<String>) -> (fields: HTTPFields, wasCoded: Bool) {

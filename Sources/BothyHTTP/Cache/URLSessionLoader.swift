@@ -118,7 +118,7 @@
         returning: .success(
           ResourceResponse(
             status: response.statusCode, fields: decoded, isMultiplexed: isMultiplexed, wasCoded: wasCoded,
-            body: stream)))
+            endsByClosing: !isMultiplexed && !ContentCoding.saysItsEnd(fields), body: stream)))
       completionHandler(.allow)
     }
 

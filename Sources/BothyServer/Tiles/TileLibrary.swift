@@ -14,14 +14,16 @@ public final class TileLibrary: Sendable {
   /// Whether tiles are given to everybody, also where a tokens file says who may enter.
   public let isOpen: Bool
   private let opened = Mutex<[String: ArchivedTiles]>([:])
+  /// Archives that can't be opened, and why, so that none is tried again as long as its file is the same.
+  private let setAside = Mutex<[String: (stamp: FileStamp, error: GeoError)]>([:])
   let tags = TagTable()
 
   /// The ends of archives' names; of two archives with the same name the first counts.
   private static let endings = ["pmtiles", "mbtiles"]
   private static let openLimit = 64
 
-  /// Throws `GeoError` `.unavailable` when there is no such folder, and `.invalidSource` when two archives in it have the
-  /// same name.
+  /// Throws `GeoError` `.unavailable` when there is no such folder. What can't be served of what lies in it is told by
+  /// `problems`, and keeps nothing else from being served.
   public init(folder: String, maxAge: Duration = .seconds(604_800), isOpen: Bool = false) throws(GeoError) {
     self.folder = URL(filePath: folder).standardizedFileURL.path
     self.maxAge = maxAge
@@ -29,21 +31,20 @@ public final class TileLibrary: Sendable {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: self.folder, isDirectory: &isFolder), isFolder.boolValue
     else { throw GeoError(.unavailable, "There is no folder at \(folder). Check the path.") }
-    let names = TileFolder.contents(self.folder)
-    for name in names where name.hasSuffix(".mbtiles") {
-      let other = name.dropLast("mbtiles".count) + "pmtiles"
-      guard !names.contains(String(other)) else {
-        throw GeoError(
-          .invalidSource,
-          "\(name) and \(other) in \(folder) would both be the source '\(name.dropLast(8))'. Rename one of them."
-        )
-      }
-    }
   }
 
-  /// What can't be served of the folder as it is now: sentences, one for each archive that can't be opened.
+  /// What can't be served of the folder as it is now: sentences, one for each archive that can't be opened, and for each
+  /// whose name another has. Opens all archives, and takes seconds for one that is made to harm.
   public func problems() async -> [String] {
+    let names = Set(TileFolder.contents(folder))
     var found: [String] = []
+    for name in names.sorted() where name.hasSuffix(".mbtiles") {
+      let other = name.dropLast("mbtiles".count) + "pmtiles"
+      guard names.contains(String(other)) else { continue }
+      found.append(
+        "\(name) is not served: \(other) beside it is the source '\(name.dropLast(8))' already. Rename one of them."
+      )
+    }
     for id in ids() {
       do { _ = try await source(id)?.summary() } catch { found.append("\(id) is not served: \(error)") }
     }
@@ -99,7 +100,17 @@ public final class TileLibrary: Sendable {
   private func open(_ path: String) async throws -> ArchivedTiles? {
     guard let stamp = Self.stamp(path) else { return nil }
     if let known = opened.withLock({ $0[path] }), known.stamp == stamp { return known }
-    let made = ArchivedTiles(path: path, stamp: stamp, archive: try await TileArchives.open(path: path))
+    if let known = setAside.withLock({ $0[path] }), known.stamp == stamp { throw known.error }
+    let made: ArchivedTiles
+    do {
+      made = ArchivedTiles(path: path, stamp: stamp, archive: try await TileArchives.open(path: path))
+    } catch let error as GeoError where error.code != .unavailable {
+      setAside.withLock { setAside in
+        if setAside.count >= Self.openLimit, let other = setAside.keys.first { setAside[other] = nil }
+        setAside[path] = (stamp, error)
+      }
+      throw error
+    }
     opened.withLock { opened in
       // Which of many goes is of no consequence: it is opened again when it is asked for.
       if opened.count >= Self.openLimit, let other = opened.keys.first { opened[other] = nil }

@@ -9,6 +9,12 @@ private final class StepWatch {
 }
 
 extension Database {
+  /// Lets no value or row of this connection be longer than so many bytes: what makes one throws `SQLITE_TOOBIG` before the
+  /// bytes are there. For files that others have made.
+  package func limitLength(_ bytes: Int) {
+    sqlite3_limit(sqliteConnection, SQLITE_LIMIT_LENGTH, Int32(clamping: bytes))
+  }
+
   /// Runs `body`, and interrupts its statements when `isOver` says so: they throw `SQLITE_INTERRUPT` then. It is asked
   /// every few thousandths of a second while a statement runs, and not between statements.
   package func interrupted<Result>(

@@ -65,7 +65,9 @@ struct CacheStoreOptions: ParsableArguments {
   }
 
   private func requireStore() throws {
-    guard FileManager.default.fileExists(atPath: folder + "/index.sqlite") else {
+    // A lost index is made anew from the copies, and what regions hold from their own list.
+    let signs = ["index.sqlite", "regions.sqlite", "tiledb"]
+    guard signs.contains(where: { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }) else {
       throw ToolError("There is no cache in \(folder). Give its folder with --store, or fill one with get.")
     }
   }

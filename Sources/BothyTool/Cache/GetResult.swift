@@ -21,17 +21,40 @@ struct GetResult: Sendable {
     var storage: StorageOutcome
   }
 
-  /// Reads it, and waits for the refresh behind it if the mode begins one: the process ends after this.
+  /// How long the refresh behind a stale answer is waited for: the process ends after this.
+  private static let patience = Duration.milliseconds(500)
+
+  /// Reads it, and waits a little for the refresh behind it if the mode begins one; to its end where the mode is to show the
+  /// last there is.
   static func of(_ asked: AskedKey, _ mode: ReadMode, _ cache: ResourceCache, holdsBytes: Bool) async
     -> GetResult
   {
     var last: CachedResource?
     var problem: CacheError?
-    do throws(CacheError) {
-      for try await reading in cache.values(asked.key, mode: mode) { last = reading }
-    } catch {
-      problem = error
+    let (stream, continuation) = AsyncStream.makeStream(of: Result<CachedResource, CacheError>.self)
+    let work = Task {
+      do throws(CacheError) {
+        for try await reading in cache.values(asked.key, mode: mode) { continuation.yield(.success(reading)) }
+      } catch {
+        continuation.yield(.failure(error))
+      }
+      continuation.finish()
     }
+    var timer: Task<Void, Never>?
+    for await reading in stream {
+      switch reading {
+      case .success(let reading): last = reading
+      case .failure(let error): problem = error
+      }
+      guard timer == nil, mode != .staleThenFresh else { continue }
+      timer = Task {
+        // Cancelled when the refresh has come to its end.
+        guard (try? await Task.sleep(for: patience)) != nil else { return }
+        continuation.finish()
+        work.cancel()
+      }
+    }
+    timer?.cancel()
     guard let last else {
       return GetResult(asked: asked, resource: nil, size: 0, shown: nil, error: problem)
     }

@@ -64,13 +64,14 @@ extension OfflineRegions {
   }
 
   /// Loads a region with progress on a terminal; an interrupt pauses it.
-  func load(_ region: Region, isRefresh: Bool) async throws -> Region {
+  func load(_ region: Region, isRefresh: Bool, removingGone: Bool = false) async throws -> Region {
     let line = ProgressLine()
     defer { line.clear() }
     let signals = Interrupts.signals()
     return try await withThrowingTaskGroup(of: Region?.self) { group in
       group.addTask {
-        try await isRefresh ? self.refresh(region.id) : self.resume(region.id)
+        try await isRefresh
+          ? self.refresh(region.id, removingGone: removingGone) : self.resume(region.id)
       }
       group.addTask {
         for await _ in signals { try await self.pause(region.id) }

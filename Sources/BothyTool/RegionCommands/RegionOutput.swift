@@ -18,6 +18,7 @@ extension RegionProgress {
     if absent > 0 { text += ", \(absent) of them absent" }
     if loaded > 0 { text += ", \(loaded) loaded" }
     if confirmed > 0 { text += ", \(confirmed) confirmed" }
+    if gone > 0 { text += ", \(gone) kept though the server says they are gone" }
     if failed > 0 { text += ", \(failed) failed" }
     if let obstacle { text += ", waiting: \(obstacle)" }
     return text

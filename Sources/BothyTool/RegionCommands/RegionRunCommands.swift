@@ -38,25 +38,31 @@ struct RegionRefreshCommand: AsyncParsableCommand {
     abstract: "Asks the server about each tile of a region, and loads what changed.",
     discussion: """
       Tiles that the server confirms stay as they are; each stays until a newer one
-      has come. One that is interrupted goes on with `bothy region resume`.
+      has come. One that is interrupted goes on with `bothy region resume`. Tiles that
+      the server says are gone are kept, counted and named; --remove-gone lets them go.
 
       Example:  bothy region refresh Oslo
+                bothy region refresh Oslo --remove-gone
       """)
 
   @Option(help: ArgumentHelp("How many are got at a time.", valueName: "n")) var parallel = 4
+  @Flag(help: "Let tiles go that the server says are gone.") var removeGone = false
   @OptionGroup var region: RegionOptions
 
   func validate() throws {
     guard (1...1024).contains(parallel) else { throw ValidationError("--parallel is 1 to 1024.") }
   }
 
-  func run() async throws { try await region.load(isRefresh: true, parallel: parallel) }
+  func run() async throws {
+    try await region.load(isRefresh: true, removingGone: removeGone, parallel: parallel)
+  }
 }
 
 extension RegionOptions {
-  func load(isRefresh: Bool, parallel: Int) async throws {
+  func load(isRefresh: Bool, removingGone: Bool = false, parallel: Int) async throws {
     try await store.withRegions(mayAsk: true, parallel: parallel) { regions in
-      let ended = try await regions.load(regions.required(name), isRefresh: isRefresh)
+      let ended = try await regions.load(
+        regions.required(name), isRefresh: isRefresh, removingGone: removingGone)
       try await RegionResult(ended, of: regions).show(output, mustBeComplete: true)
     }
   }

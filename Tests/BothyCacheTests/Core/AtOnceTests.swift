@@ -20,7 +20,7 @@ struct AtOnceTests {
         network: network)
       let source = try ResourceSource(
         "hills", template: "https://hills.example/{z}/{x}/{y}.png", freshness: freshness,
-        userAgent: "Tests/1 (tests.example)")
+        userAgent: "Tests/1 (tests.example)", content: ContentExpectation(mediaTypes: ["image/png"]))
       let store = store
       cache = try ResourceCache(
         sources: [source], disk: DiskTier { _ in store }, loader: loader,

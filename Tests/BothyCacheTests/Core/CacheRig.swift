@@ -33,7 +33,7 @@ struct CacheRig {
     limits.attempts = 1
     return try ResourceSource(
       id, template: "https://\(id.name).example/{z}/{x}/{y}.json", freshness: freshness,
-      userAgent: "Tests/1 (tests.example)", limits: limits)
+      userAgent: "Tests/1 (tests.example)", limits: limits, content: ContentExpectation())
   }
 
   func tile(_ x: Int = 1, _ y: Int = 2) throws -> ResourceKey { try source.key(zoom: 16, x: x, y: y) }

@@ -8,6 +8,8 @@ import Synchronization
 final class FickleLoader: ResourceLoader {
   enum Mood: Sendable {
     case answers(ScriptedLoader.Answer)
+    /// Sends who asks for something else to an address, and answers there.
+    case redirects(String, ScriptedLoader.Answer)
     /// Takes the request and says nothing until the caller leaves.
     case hangs
     /// Sends the head and one byte, and then nothing until the caller leaves.
@@ -39,11 +41,15 @@ final class FickleLoader: ResourceLoader {
       return state.mood
     }
     switch mood {
-    case .answers(let answer):
+    case .redirects(let target, _) where request.url != target:
+      return ResourceResponse(
+        status: 302, fields: [.location: target], body: AsyncThrowingStream { $0.finish() })
+    case .answers(let answer), .redirects(_, let answer):
       let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
       for piece in answer.pieces { continuation.yield(piece) }
       continuation.finish()
-      return ResourceResponse(status: answer.status, fields: answer.fields, body: stream)
+      return ResourceResponse(
+        status: answer.status, fields: answer.fields, endsByClosing: answer.endsByClosing, body: stream)
     case .hangs:
       await stuck.pass()
       let (stream, continuation) = AsyncStream.makeStream(of: Never.self)

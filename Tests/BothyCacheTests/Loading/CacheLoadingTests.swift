@@ -96,7 +96,7 @@ struct CacheLoadingTests {
   @Test("A tile is asked for at the address of its template, with the source's fields and none of conditions")
   func address() async throws {
     let version = try #require(HTTPField.Name("App-Version"))
-    let loader = ScriptedLoader { _ in .init(200, "tile") }
+    let loader = ScriptedLoader { _ in .init(200, "{}") }
     let source = try ResourceSource(
       "tiles", template: "https://{s}.tiles.example/{z}/{x}/{y}/{-y}/{q}{r}.json", hosts: ["a"],
       highResolution: true,

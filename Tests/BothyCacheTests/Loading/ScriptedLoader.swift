@@ -13,6 +13,7 @@ final class ScriptedLoader: ResourceLoader {
     var breaksOff: LoadFailure?
     var isMultiplexed = false
     var wasCoded = false
+    var endsByClosing = false
 
     init(_ status: Int = 200, fields: HTTPFields = [:], _ body: String = "") {
       self.status = status
@@ -72,6 +73,6 @@ final class ScriptedLoader: ResourceLoader {
     continuation.finish(throwing: made.breaksOff)
     return ResourceResponse(
       status: made.status, fields: made.fields, isMultiplexed: made.isMultiplexed, wasCoded: made.wasCoded,
-      body: stream)
+      endsByClosing: made.endsByClosing, body: stream)
   }
 }

@@ -85,6 +85,9 @@ struct HostileArchiveTests {
     arguments: [
       (300_000_000_000_000_000, 1, 0, 2), (300_000_000_000_000_000, 300_000_000_000_000_000, 0, 2),
       (300_000_000_000_000_000, 0, 0, 3), (6, 5, 0, 29), (6, 6, 0, 1),
+      // All tiles there are, and a hundred million of one content, in an archive of some bytes.
+      (6_004_799_503_160_661, 0, 0, 26), (6_004_799_503_160_661, 6_004_799_503_160_661, 0, 26),
+      (100_000_000, 100_000_000, 0, 14),
     ] as [(UInt64, UInt64, UInt8, UInt8)])
   func bombs(run: UInt64, addressed: UInt64, low: UInt8, high: UInt8) async throws {
     var visited = 0
@@ -119,6 +122,28 @@ struct HostileArchiveTests {
     try queue.close()
     let error = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("a.mbtiles")) }
     #expect(error?.code == .notAnArchive)
+  }
+
+  @Test(
+    "A view that makes huge values or takes without end is refused in bounded time",
+    arguments: [
+      "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, zeroblob(900000000) AS tile_data",
+      "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'01' AS tile_data "
+        + "FROM n a, n b, n c, n d, n e, n f WHERE a.i + b.i + c.i + d.i + e.i + f.i < 0",
+    ])
+  func costly(view: String) async throws {
+    let path = scratch.file("a.mbtiles")
+    let queue = try DatabaseQueue(path: path)
+    try await queue.write { database in
+      try database.execute(sql: "CREATE TABLE n (i INTEGER)")
+      for number in 0..<500 { try database.execute(sql: "INSERT INTO n VALUES (?)", arguments: [number]) }
+      try database.execute(sql: "CREATE VIEW tiles AS \(view)")
+    }
+    try queue.close()
+    let error = await #expect(throws: GeoError.self) {
+      try await MBTiles(path: path, longestStep: .milliseconds(200)).forEachTile { _, _ in }
+    }
+    #expect(error?.code == .damagedArchive && error?.message.contains("maker") == true)
   }
 
   @Test("A check unpacks every tile: zeros in the place of tiles are found")

@@ -70,6 +70,18 @@ final class RegionServer: ResourceLoader {
 
   func forget() { change { $0.requests = [] } }
 
+  /// A vector tile with one empty layer, whose name is the text.
+  static func tile(_ text: String) -> Data {
+    let name = Array(text.utf8)
+    return Data([0x1A, UInt8(name.count + 4), 0x0A, UInt8(name.count)] + name + [0x78, 0x02])
+  }
+
+  /// The name of the layer of such a tile; all of it as text for other bytes.
+  static func text(_ body: Data) -> String {
+    let isTile = body.first == 0x1A && body.count > 6
+    return String(decoding: isTile ? body.dropFirst(4).dropLast(2) : body, as: UTF8.self)
+  }
+
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let path = String(request.url.split(separator: "/", maxSplits: 2).last ?? "")
     state.withLock { state in
@@ -95,7 +107,7 @@ final class RegionServer: ResourceLoader {
       fields[.eTag] = "\"\(version)\""
       fields[.contentType] = "application/vnd.mapbox-vector-tile"
       if request.fields[.ifNoneMatch] == fields[.eTag] { return (304, Data(), fields) }
-      return (200, Data("\(path) v\(version)".utf8), fields)
+      return (200, Self.tile("\(path) v\(version)"), fields)
     }
     guard let answer else { throw LoadFailure(.unreachable, "Nobody answers.") }
     return ResourceResponse(

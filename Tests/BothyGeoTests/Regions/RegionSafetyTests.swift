@@ -22,7 +22,7 @@ struct RegionSafetyTests {
     var found: [String?] = []
     for tile in try region.plan.tiles() {
       let stored = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
-      found.append(stored.bytes.map { String(decoding: $0, as: UTF8.self) })
+      found.append(stored.bytes.map { RegionServer.text($0) })
     }
     return found
   }
@@ -72,6 +72,98 @@ struct RegionSafetyTests {
     let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
     #expect(error?.code == .interrupted)
     #expect(try await bodies(rig, region) == old(region))
+  }
+
+  /// A region of five tiles that is loaded, a day ago.
+  private func small(_ rig: RegionRig) async throws -> Region {
+    let plan = try rig.plan("Small", box: GeoBox(west: 0, south: 0, east: 40, north: 40), zooms: 3...4)
+    let region = try await rig.regions.create(plan)
+    #expect(try await rig.regions.resume(region.id).state == .complete && region.tiles < 6)
+    rig.pass(.days(1))
+    return region
+  }
+
+  @Test(
+    "A refresh keeps tiles of a small region that its server says are gone, and says so",
+    arguments: [404, 410, 204])
+  func gone(status: Int) async throws {
+    var rig = try RegionRig()
+    let region = try await small(rig)
+    let paths = try rig.paths(region.plan)
+    rig.server.change { state in for path in paths { state.statuses[path] = status } }
+    let done = try await rig.regions.refresh(region.id)
+    #expect(
+      done.state == .complete && done.progress.gone == region.tiles && done.progress.done == region.tiles)
+    #expect(
+      done.reason?.contains("\(region.tiles) of its \(region.tiles) tiles are gone; they are kept") == true)
+    let told = try await rig.regions.failures(of: region.id)
+    #expect(Set(told.map(\.tile.description)) == paths)
+    #expect(told.allSatisfy { $0.message.contains("(\(status))") })
+    #expect(try await bodies(rig, region) == old(region))
+    rig = try await rig.reopened()
+    let later = try await rig.regions.region(region.id)
+    #expect(later.progress.gone == region.tiles && later.reason == done.reason)
+    let agreed = try await rig.regions.refresh(region.id, removingGone: true)
+    #expect(agreed.state == .complete && agreed.progress.gone == 0 && agreed.reason == nil)
+    #expect(try await bodies(rig, region).allSatisfy { $0 == nil })
+  }
+
+  @Test("A small region whose tiles would all become the same keeps what it has")
+  func sameInSmall() async throws {
+    let rig = try RegionRig()
+    let region = try await small(rig)
+    rig.server.change { state in
+      state.page = (String(decoding: RegionServer.tile("sign in"), as: UTF8.self), nil)
+    }
+    let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    #expect(error?.code == .interrupted)
+    #expect(try await bodies(rig, region) == old(region))
+  }
+
+  @Test("A list of regions of the first format is brought to this one, with all it says")
+  func firstFormat() async throws {
+    var rig = try RegionRig()
+    let region = try await small(rig)
+    let list = rig.scratch.file("regions.sqlite")
+    rig = try await rig.reopened { _ in
+      let queue = try DatabaseQueue(path: list)
+      try queue.writeWithoutTransaction {
+        try $0.execute(sql: "ALTER TABLE region DROP COLUMN gone; PRAGMA user_version = 1")
+      }
+      try queue.close()
+    }
+    let seen = try await rig.regions.region(region.id)
+    #expect(seen.state == .complete && seen.progress.done == region.tiles && seen.progress.gone == 0)
+    #expect(try await rig.regions.refresh(region.id).progress.confirmed == region.tiles)
+  }
+
+  @Test(
+    "Where nothing can be written, tiles are read, regions are listed, and nothing is put away",
+    arguments: [true, false])
+  func unwritable(inFiles: Bool) async throws {
+    var rig = try RegionRig(inFiles: inFiles)
+    let region = try await small(rig)
+    let list = rig.scratch.file("regions.sqlite")
+    var blocked: [String] = []
+    rig = try await rig.reopened { index in
+      // SQLite can't make the files that it needs beside these, as on a full disk.
+      blocked = [index, list].flatMap { ["\($0)-wal", "\($0)-shm"] }
+      for path in blocked {
+        try? FileManager.default.removeItem(atPath: path)  // there or not
+        try FileManager.default.createDirectory(atPath: path + "/x", withIntermediateDirectories: true)
+      }
+    }
+    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.regions.all().map(\.state) == [.complete])
+    let tile = try #require(try region.plan.tiles().first { _ in true })
+    #expect(try await rig.cache.value(rig.source.key(tile), mode: .networkElseCache).bytes != nil)
+    await #expect(throws: (any Error).self) { try await rig.regions.refresh(region.id) }
+    rig = try await rig.reopened { _ in
+      for path in blocked { try FileManager.default.removeItem(atPath: path) }
+    }
+    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
   }
 
   @Test("Many tiles that change in their own ways, and some that are alike, are taken")

@@ -9,7 +9,7 @@ import Testing
 struct RegionUpkeepTests {
   private func bytes(_ tile: Tile, _ rig: RegionRig) async throws -> String? {
     let resource = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
-    return resource.bytes.map { String(decoding: $0, as: UTF8.self) }
+    return resource.bytes.map { RegionServer.text($0) }
   }
 
   @Test("A refresh asks for each tile on condition, takes what changed, and leaves the rest as it is")
@@ -169,7 +169,7 @@ struct RegionUpkeepTests {
     #expect(archive.info.tileFormat == "pbf" && archive.info.tileCompression == .gzip)
     #expect(archive.info.zooms?.lowest == 0 && archive.info.zooms?.highest == 9)
     for tile in tiles where tile != absent {
-      #expect(try await archive.content(of: tile) == Data("\(tile) v1".utf8))
+      #expect(try await archive.content(of: tile) == RegionServer.tile("\(tile) v1"))
     }
     #expect(try await archive.content(of: absent) == nil)
     try await rig.cache.remove([rig.source.key(tiles[4])])

@@ -38,6 +38,7 @@ struct TileLayerTests {
     provider.zooms = try ZoomRange(3, 14)
     provider.userAgent = "Tests/1 (tests.example)"
     provider.freshness = .fixed(.days(7))
+    provider.content = ContentExpectation()
     provider.names = SourceNames(short: "Hills", long: "Hills and dales", attribution: "© walkers")
     return provider
   }

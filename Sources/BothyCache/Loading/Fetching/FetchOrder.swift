@@ -61,10 +61,12 @@ package struct FetchedAnswer: Sendable {
   package var requests: Int
   /// Whether the body was put together from more than one request.
   package var wasResumed: Bool
+  /// Whether nothing but the end of the connection says that the body is whole.
+  package var endsByClosing: Bool
 
   package init(
     status: Int, fields: HTTPFields, body: Data, url: String, requestedAt: Int64, receivedAt: Int64,
-    requests: Int = 1, wasResumed: Bool = false
+    requests: Int = 1, wasResumed: Bool = false, endsByClosing: Bool = false
   ) {
     self.status = status
     self.fields = fields
@@ -74,5 +76,6 @@ package struct FetchedAnswer: Sendable {
     self.receivedAt = receivedAt
     self.requests = requests
     self.wasResumed = wasResumed
+    self.endsByClosing = endsByClosing
   }
 }

@@ -120,7 +120,8 @@ extension Fetcher {
     if let begun, let total { fields = begun.fields(continuedBy: response.fields, total: total) }
     return FetchedAnswer(
       status: begun == nil ? response.status : 200, fields: fields, body: body.bytes, url: intake.request.url,
-      requestedAt: 0, receivedAt: 0, wasResumed: begun != nil)
+      requestedAt: 0, receivedAt: 0, wasResumed: begun != nil,
+      endsByClosing: response.endsByClosing && expected == nil && !isBodiless)
   }
 
   private static func tooLarge(_ order: FetchOrder) -> LoadFailure {

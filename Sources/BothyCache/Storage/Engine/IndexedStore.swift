@@ -44,10 +44,13 @@ final class IndexedStore: Sendable {
     try lock.writing {
       _ = files.removeUnfinished()
       try reopen(nil)
-      if largestRow != nil { try sweepLoose() }
+      if largestRow != nil, try !opened().isReadOnly { try sweepLoose() }
     }
-    // After a loss holders get the time to pin again: the limits hold from the next write on.
-    if !wasReplaced.load(ordering: .relaxed) { try apply(options.limits) }
+    // After a loss holders get the time to pin again, and on a full disk nothing can be counted: the limits hold from the
+    // next write on.
+    if wasReplaced.load(ordering: .relaxed) { return }
+    if try opened().isReadOnly { return }
+    do { try apply(options.limits) } catch let error where DiskError.isDiskFull(error) { return }
   }
 
   var limits: BlobStoreLimits { currentLimits.withLock { $0 } }
@@ -84,6 +87,8 @@ final class IndexedStore: Sendable {
     do {
       return try body(index)
     } catch let error as DatabaseError where Self.isDamage(error) {
+      // Seen without its log the file may look damaged that is not.
+      if index.isReadOnly { return nil }
       if isLocked {
         try reopen(index, because: "\(error)")
       } else {
@@ -98,7 +103,7 @@ final class IndexedStore: Sendable {
   /// Runs one transaction. The lock is to be held. A damaged index is begun anew, once.
   func write<Result>(_ body: (IndexTransaction) throws -> Result) throws -> Result {
     var index = try opened()
-    if !index.isCurrent {
+    if index.isReadOnly || !index.isCurrent {
       try reopen(index)
       index = try opened()
     }
@@ -167,8 +172,23 @@ final class IndexedStore: Sendable {
       let fresh = try prepared()
       index.withLock { $0 = fresh }
     } catch {
-      throw sentence(error)
+      // What is stored is read on where nothing can be written; the next write tries again.
+      guard old == nil, let kept = asItLies(error) else { throw sentence(error) }
+      index.withLock { $0 = kept }
     }
+  }
+
+  /// The index for reading alone, without its log and locks: on a full disk or one that may not be written SQLite can't
+  /// make what it needs beside the file. Nil when there is no index of this format, or it failed for another reason.
+  private func asItLies(_ error: any Error) -> IndexFile? {
+    let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
+    guard let failure = error as? DatabaseError, codes.contains(failure.resultCode),
+      FileBytes.size(indexPath) ?? 0 > 0, (try? IndexSchema.foreignness(ofFile: indexPath)) == .some(nil),
+      let kept = try? IndexFile(immutable: indexPath)
+    else { return nil }
+    // One whose tables can't be read is of no use.
+    guard (try? kept.read { try IndexSchema.verdict($0) }) == .known else { return nil }
+    return kept
   }
 
   private func prepared() throws -> IndexFile {

@@ -13,6 +13,8 @@ final class IndexFile: Sendable {
   private let readers: [DatabaseQueue]
   private let lookups: [EntryLookup]
   private let turn = Atomic<Int>(0)
+  /// Whether it was opened for reading alone, as it lay there: see `init(immutable:)`.
+  let isReadOnly: Bool
   /// Which file this is, should another take its name.
   private let identity: UInt64
 
@@ -57,6 +59,7 @@ final class IndexFile: Sendable {
     lookups = try (0..<settings.lookups).map { _ in
       try EntryLookup(path, busyTimeout: settings.busyTimeout)
     }
+    isReadOnly = false
     identity = Self.identity(of: path)
   }
 
@@ -73,6 +76,7 @@ final class IndexFile: Sendable {
     writer = try DatabaseQueue(path: address, configuration: configuration)
     readers = [writer]
     lookups = try (0..<3).map { _ in try EntryLookup(address) }
+    isReadOnly = true
     identity = Self.identity(of: path)
   }
 

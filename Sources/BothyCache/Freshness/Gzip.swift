@@ -1,14 +1,14 @@
-import CBothyZlib
-import Foundation
+internal import CBothyZlib
+package import Foundation
 
 /// Gzip (RFC 1952) by the system's zlib: unpacking with bounded output, and packing.
-enum Gzip {
-  enum Failure: Error { case malformed, tooLarge }
+package enum Gzip {
+  package enum Failure: Error { case malformed, tooLarge }
 
-  static func isPacked(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
+  package static func isPacked(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
 
   /// Throws `.tooLarge` as soon as there are more than `limit` bytes.
-  static func unpack(_ data: Data, limit: Int) throws(Failure) -> Data {
+  package static func unpack(_ data: Data, limit: Int) throws(Failure) -> Data {
     var stream = z_stream()
     guard
       inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
@@ -37,7 +37,7 @@ enum Gzip {
     return output
   }
 
-  static func pack(_ data: Data) throws(Failure) -> Data {
+  package static func pack(_ data: Data) throws(Failure) -> Data {
     var stream = z_stream()
     let begun = deflateInit2_(
       &stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,

@@ -1,0 +1,72 @@
+internal import Foundation
+internal import HTTPTypes
+
+/// What bytes are, by what they hold, and by what they are called where that does not tell.
+enum ContentKind: Sendable, Hashable {
+  /// A picture, by its first bytes or its media type.
+  case picture
+  /// A vector tile, by its structure.
+  case vectorTile
+  case json
+  /// HTML, or a script in its place.
+  case page
+  /// Bytes that are no text, and texts of a media type that is no page's.
+  case data
+  /// Text that nothing else is known of.
+  case text
+
+  /// Bytes that a server packed with gzip without saying so are judged by what is in them.
+  init(_ fields: HTTPFields, _ body: Data) {
+    let type = Self.mediaType(fields) ?? ""
+    guard Gzip.isPacked(body) else {
+      self = Self.kind(of: body, type)
+      return
+    }
+    // What can't be unpacked within the limit is bytes, and nothing more is known of them.
+    self = (try? Gzip.unpack(body, limit: Self.unpackedLimit)).map { Self.kind(of: $0, "") } ?? .data
+  }
+
+  private static let unpackedLimit = 64 << 20
+
+  private static func kind(of body: Data, _ type: String) -> ContentKind {
+    if PictureForm(body) != nil { return .picture }
+    if VectorTileForm.isWhole(body) { return .vectorTile }
+    let head = Array(body.prefix(1024))
+    let wide = wideText(head)
+    if wide == nil, head.contains(where: { $0 < 9 }) { return type.hasPrefix("image/") ? .picture : .data }
+    let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
+    let text = wide ?? String(decoding: head.drop { blanks.contains($0) }, as: UTF8.self).lowercased()
+    if text.hasPrefix("{") || text.hasPrefix("[") { return .json }
+    if pageTypes.contains(type) || isPage(text) { return .page }
+    if wide != nil { return .text }
+    if type.hasPrefix("image/") { return .picture }
+    return type.isEmpty || type.hasPrefix("text/") ? .text : .data
+  }
+
+  /// In lower case, without parameters; nil without the field.
+  static func mediaType(_ fields: HTTPFields) -> String? {
+    fields[.contentType].map { said in
+      ListReader.trimmed(said.split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)[0])
+        .lowercased()
+    }
+  }
+
+  static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml"]
+
+  /// The beginning of a text in UTF-16, in lower case; nil for other bytes.
+  private static func wideText(_ head: [UInt8]) -> String? {
+    let isLittle = head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0x3C, 0x00])
+    guard isLittle || head.starts(with: [0xFE, 0xFF]) || head.starts(with: [0x00, 0x3C]) else { return nil }
+    let units = stride(from: 0, to: head.count - 1, by: 2).map { place in
+      let (first, second) = (UInt16(head[place]), UInt16(head[place + 1]))
+      return isLittle ? second << 8 | first : first << 8 | second
+    }
+    return String(decoding: units, as: UTF16.self).lowercased()
+      .trimmingCharacters(in: .whitespacesAndNewlines.union(CharacterSet(charactersIn: "\u{FEFF}")))
+  }
+
+  private static func isPage(_ text: String) -> Bool {
+    guard text.hasPrefix("<") else { return false }
+    return ["<!doctype html", "<html", "<head", "<body", "<script"].contains { text.contains($0) }
+  }
+}
