@@ -80,6 +80,15 @@ public struct ServerConfiguration: Sendable {
   public struct Limits: Sendable, Hashable {
     /// The most bytes of a request's body, after decompression.
     public var bodySize: Int
+    /// The most bytes of bodies that came compressed and are unpacked, of all requests together; one principal may
+    /// hold half of them. What goes beyond is answered 503. One body always fits.
+    public var unpackedSize: Int = 64 << 20
+    /// The requests that are worked on at a time; the others wait in line.
+    public var concurrency = 64
+    /// Those of one principal among them, where tokens tell principals apart: as many as processors, and at least four.
+    public var principalConcurrency = max(4, ProcessInfo.processInfo.activeProcessorCount)
+    /// The requests of one principal that may wait in line; what comes beyond is answered 503.
+    public var waiting = 1000
     /// The requests a principal may make per second in the long run; nil means any number.
     public var requestsPerSecond: Double?
     /// The requests a principal may make at once after a pause.

@@ -66,6 +66,64 @@ struct GivenAwayTests {
     #expect(proxy.origin.requests.count == 3)
   }
 
+  @Test(
+    "What a key or a token brings is for its sender alone",
+    arguments: [
+      "X-Api-Key", "Api-Key", "X-Auth-Token", "Proxy-Authorization", "X-Goog-Api-Key", "PRIVATE-TOKEN",
+      "Ocp-Apim-Subscription-Key", "X-Session-Id", "DPoP",
+    ])
+  func keys(_ field: String) async throws {
+    let name = try #require(HTTPField.Name(field))
+    let proxy = try ProxyUnderTest()
+    for text in ["of one", "of two", "of all"] {
+      proxy.origin.answers(200, [.cacheControl: "max-age=600"], text)
+    }
+    #expect(try await proxy.get("/a", [name: "ONE"]).text == "of one")
+    #expect(try await proxy.get("/a", [name: "TWO"]).text == "of two")
+    #expect(try await proxy.get("/a").text == "of all")
+    #expect(try await proxy.get("/a").text == "of all")
+  }
+
+  @Test("What an answer gives to one caller is replayed to no other, and challenges stay")
+  func replayed() async throws {
+    let proxy = try ProxyUnderTest()
+    var fields: HTTPFields = [.cacheControl: "max-age=600", .wwwAuthenticate: "Basic"]
+    for name in ["Set-Cookie", "Set-Cookie2", "Authentication-Info", "X-Auth-Token", "X-CSRF-Token"] {
+      fields[try #require(HTTPField.Name(name))] = "MARKER"
+    }
+    proxy.origin.answers(200, fields, "body")
+    for _ in 0..<2 {
+      let reply = try await proxy.get("/a")
+      #expect(!reply.fields.contains { $0.value == "MARKER" })
+      #expect(reply.fields[.wwwAuthenticate] == "Basic")
+    }
+    #expect(proxy.origin.requests.count == 1)
+  }
+
+  @Test("The cache's proxy refuses names that are not its own, and changes from pages of other sites")
+  func foreignToProxy() async throws {
+    let proxy = try ProxyUnderTest()
+    for _ in 0..<20 { proxy.origin.answers(200, [.cacheControl: "no-store"], "ok") }
+    for own in ["localhost:8081", "127.0.0.1:8081", "[::1]:8081", "origin.example"] {
+      #expect(try await proxy.send(.get, "/a", to: own).status == 200)
+    }
+    for foreign in ["evil.example:8081", "localhost.evil.example", "127.0.0.1.evil.example"] {
+      #expect(try await proxy.send(.get, "/a", to: foreign).status == 421)
+    }
+    let asked = proxy.origin.requests.count
+    let json: HTTPFields = [.contentType: "application/json"]
+    for origin in ["https://evil.example", "null", "http://localhost.evil.example"] {
+      let fields: HTTPFields = [.contentType: "text/plain", .origin: origin]
+      #expect(try await proxy.send(.post, "/a", fields, body: "x", to: "localhost").status == 403)
+      #expect(try await proxy.send(.delete, "/a", [.origin: origin], to: "localhost").status == 403)
+    }
+    #expect(try await proxy.send(.post, "/a", body: "x", to: "localhost").status == 415)
+    #expect(proxy.origin.requests.count == asked)
+    let own: HTTPFields = [.contentType: "application/json", .origin: "http://localhost:8081"]
+    #expect(try await proxy.send(.post, "/a", own, body: "{}", to: "localhost:8081").status == 200)
+    #expect(try await proxy.send(.post, "/a", json, body: "{}", to: "127.0.0.1").status == 200)
+  }
+
   @Test("A cookie in an answer that is not kept goes to the one who asked")
   func firstCookie() async throws {
     let proxy = try ProxyUnderTest()

@@ -1,8 +1,10 @@
 import BothyServer
 import BothyStore
 import BothySync
+import Foundation
 import HTTPTypes
 import NIOCore
+import Synchronization
 import Testing
 
 @Suite("Compression")
@@ -47,5 +49,91 @@ struct GzipTests {
       #expect(
         try await call.send(.post, "/v1/spaces/hut/sync", half, [.contentEncoding: "gzip"]).status == 400)
     }
+  }
+
+  @Test("Unpacked bodies are held within a budget for all, half of it for one principal; beyond it is 503")
+  func budget() async throws {
+    let ledger = try GatedLedger()
+    var limits = ServerConfiguration.Limits(bodySize: 10_000)
+    limits.unpackedSize = 20_000
+    let tokens = ["a", "b", "c"].map { #"{"token":"\#($0)","principal":"p\#($0)","spaces":["hut"]}"# }
+    let server = try ServerUnderTest(
+      tokens: "[\(tokens.joined(separator: ","))]", limits: limits, ledger: ledger)
+    let plain = #"{"device":"d","schema":1,"pulls":[{"container":"T"}]}"#
+    let body = ByteBuffer(
+      bytes: [UInt8](Deflate.gzip(Data((plain + String(repeating: " ", count: 9_000)).utf8))))
+    #expect(body.readableBytes < 200)
+    try await server.run { call async throws in
+      @Sendable func send(_ token: String) async throws -> Reply {
+        try await call.with(token: token)
+          .send(.post, "/v1/spaces/hut/sync", body, [.contentEncoding: "gzip"])
+      }
+      async let first = send("a")
+      await ledger.waiters(1)
+      let second = try await send("a")
+      #expect(second.status == 503 && second.headers[.retryAfter] == "1", "\(second.text)")
+      #expect(second.text.contains("without gzip"))
+      async let other = send("b")
+      await ledger.waiters(2)
+      #expect(try await send("c").status == 503)
+      // A body that is not packed is bounded by the connection that sends it.
+      async let open = call.with(token: "c")(.post, "/v1/spaces/hut/sync", plain)
+      await ledger.waiters(3)
+      ledger.open()
+      #expect(try await [first.status, other.status, open.status] == [200, 200, 200])
+      #expect(try await send("c").status == 200)
+      #expect(try await send("a").status == 200)
+    }
+  }
+}
+
+/// A ledger that answers nothing until it is opened.
+final class GatedLedger: Ledger {
+  private let ledger: SQLiteLedger
+  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), arrived: 0))
+
+  init() throws { ledger = try SQLiteLedger() }
+
+  var identity: String { ledger.identity }
+
+  func check() async throws {}
+
+  func open() {
+    let waiting = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Returns when so many have come since the beginning.
+  func waiters(_ count: Int) async {
+    while state.withLock({ $0.arrived }) < count { await Task.yield() }
+  }
+
+  private func pass() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        state.arrived += 1
+        if !state.isOpen { state.waiting.append(continuation) }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result {
+    await pass()
+    return try await ledger.write(space: space, body)
+  }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    await pass()
+    return try await ledger.read(space: space, body)
   }
 }

@@ -1,7 +1,9 @@
 import BothyServer
 import BothyStore
 import BothySync
+import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite("What operators see")
@@ -16,6 +18,43 @@ struct ServiceRouteTests {
     try await ServerUnderTest(ledger: BrokenLedger()).run { call in
       let reply = try await call(.get, "/healthz")
       #expect(reply.status == 503)
+    }
+  }
+
+  @Test("a full disk is 503 for writes and health, says so, and leaves pulls alone; with room it is over")
+  func fullDisk() async throws {
+    let folder = NSTemporaryDirectory() + "full-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let ledger = try SQLiteLedger(at: folder + "/full.sqlite")
+    let time = Mutex<Int64>(1000)
+    var server = try ServerUnderTest(ledger: ledger)
+    server.configuration.now = { time.withLock { $0 } }
+    let large = #"{"fields":{"a":"\#(String(repeating: "x", count: 200_000))"}}"#
+    try await server.run { call async throws in
+      _ = try await call(.put, "/v1/spaces/hut/records/T/0", #"{"fields":{}}"#)
+      try ledger.limit(pages: 1)
+      // Writes that share a commit too.
+      let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
+        for number in 1...4 {
+          group.addTask { try await call(.put, "/v1/spaces/hut/records/T/\(number)", large) }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      for reply in replies {
+        #expect(reply.status == 503 && reply.headers[.retryAfter] == "30", "\(reply.text)")
+        #expect(try reply.code() == "diskFull")
+      }
+      let health = try await call(.get, "/healthz")
+      #expect(try health.status == 503 && health.code() == "diskFull")
+      #expect(try await call(.get, "/v1/spaces/hut/records/T/0").status == 200)
+      time.withLock { $0 += 30_000 }
+      #expect(try await call(.get, "/healthz").status == 200, "so that writes are tried again")
+      #expect(try await call(.put, "/v1/spaces/hut/records/T/1", large).status == 503)
+      #expect(try await call(.get, "/healthz").status == 503)
+      try ledger.limit(pages: nil)
+      #expect(try await call(.put, "/v1/spaces/hut/records/T/1", large).status == 201)
+      #expect(try await call(.get, "/healthz").status == 200)
     }
   }
 

@@ -6,7 +6,7 @@ struct Entrance: Sendable {
   private let access: AccessControl?
   private let principals: RateLimiter<String>?
   private let spaces: RateLimiter<String>?
-  private let hosts: Set<String>
+  private let hosts: OwnHosts
   private let now: @Sendable () -> Int64
   private let started = ContinuousClock.now
 
@@ -22,19 +22,17 @@ struct Entrance: Sendable {
     access = configuration.access
     principals = RateLimiter(rate: limits.requestsPerSecond, burst: limits.requestBurst)
     spaces = RateLimiter(rate: limits.spaceRequestsPerSecond, burst: limits.spaceRequestBurst)
-    hosts = Set((configuration.allowedHosts + ["localhost", configuration.host]).map { $0.lowercased() })
+    hosts = OwnHosts(configuration.allowedHosts + ["localhost", configuration.host])
     now = configuration.now
   }
 
   /// Whether everybody may enter.
   var isOpen: Bool { access == nil }
 
-  /// Throws `ServerProblem` 421 for a name that is not this server's, where everybody may enter: a page of the web can let
-  /// any name of its own point here. Addresses are nobody's names.
+  /// Throws `ServerProblem` 421 for a name that is not this server's, where everybody may enter.
   func checkHost(_ authority: String?) throws {
     guard isOpen, let authority else { return }
-    let host = HostName.part(of: authority).lowercased()
-    guard hosts.contains(host) || HostName.isAddress(host) else { throw ServerProblem.foreignHost }
+    guard hosts.contains(authority) else { throw ServerProblem.foreignHost }
   }
 
   /// Nil where no token is asked for. Throws `ServerProblem` 401.

@@ -1,3 +1,4 @@
+import BothyStore
 import BothySync
 import Synchronization
 
@@ -12,7 +13,7 @@ final class HealthCheck: Sendable {
 
   private struct State {
     var isLooking = false
-    var waiting: [Int: CheckedContinuation<String?, Never>] = [:]
+    var waiting: [Int: CheckedContinuation<ServerProblem?, Never>] = [:]
     var number = 0
   }
 
@@ -22,7 +23,7 @@ final class HealthCheck: Sendable {
   }
 
   /// Why the database cannot be used, in words for everybody; nil when it can.
-  func problem() async -> String? {
+  func problem() async -> ServerProblem? {
     await withCheckedContinuation { continuation in
       let (number, isFirst) = state.withLock { state in
         state.number += 1
@@ -34,23 +35,25 @@ final class HealthCheck: Sendable {
       Task {
         try? await Task.sleep(for: limit)  // nobody cancels it
         let late = state.withLock { $0.waiting.removeValue(forKey: number) }
-        late?.resume(returning: LedgerUnavailable.Reason.unreachable.rawValue)
+        late?.resume(returning: .unavailable(LedgerUnavailable.Reason.unreachable.rawValue))
       }
     }
   }
 
   private func look() async {
-    var reason: String?
+    var problem: ServerProblem?
     do { try await ledger.check() } catch let error as LedgerUnavailable {
-      reason = error.reason.rawValue
+      problem = .unavailable(error.reason.rawValue)
+    } catch let error as StoreError where error.code == .diskFull {
+      problem = .diskFull
     } catch {  // why is no business of an open address
-      reason = "The database cannot be read."
+      problem = .unavailable("The database cannot be read.")
     }
     let waiting = state.withLock { state in
       state.isLooking = false
       defer { state.waiting = [:] }
       return state.waiting.values
     }
-    for continuation in waiting { continuation.resume(returning: reason) }
+    for continuation in waiting { continuation.resume(returning: problem) }
   }
 }

@@ -1,3 +1,4 @@
+import BothyStore
 import BothySync
 import Tracing
 
@@ -6,17 +7,32 @@ struct MeasuredLedger: Ledger {
   let base: any Ledger
   let metrics: ServerMetrics
   let tracer: any Tracer
+  /// Hears of a disk that is full, and of one that has room again.
+  let room: RoomWatch
 
   var identity: String { base.identity }
 
   var upkeep: (any LedgerUpkeep)? { base.upkeep }
 
-  func check() async throws { try await base.check() }
+  /// Throws `StoreError` `.diskFull` while writes have just failed for that.
+  func check() async throws {
+    try await base.check()
+    try room.check()
+  }
 
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
   ) async throws -> Result {
-    try await measured("write") { try await base.write(space: space, body) }
+    try await measured("write") {
+      do {
+        let result = try await base.write(space: space, body)
+        room.wrote()
+        return result
+      } catch let error as StoreError where error.code == .diskFull {
+        room.failed(error)
+        throw error
+      }
+    }
   }
 
   func read<Result: Sendable>(

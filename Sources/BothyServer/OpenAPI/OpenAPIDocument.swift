@@ -113,8 +113,8 @@ enum OpenAPIDocument {
     429: "Too many requests of this principal; see Retry-After.",
     500: "The server failed; its log has the request's id.",
     501: "This server keeps no blobs.",
-    507: "The space has no room for the blob, or the server's disk is full.",
-    503: "The database is busy or cannot be read; see Retry-After.",
+    507: "The space has no room for the blob.",
+    503: "The database is busy or cannot be read, or the server's disk is full; see Retry-After.",
   ]
 
   private static func responses(_ route: Route) -> [String: JSONValue] {

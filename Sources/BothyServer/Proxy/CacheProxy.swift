@@ -57,6 +57,9 @@ public final class CacheProxy: Service {
 public struct CacheProxyConfiguration: Sendable {
   /// The address to listen on. The default admits this machine only: a proxy asks nobody who they are.
   public var host = "127.0.0.1"
+  /// The names that the proxy answers under, beside IP addresses, `localhost`, `host` and the origin's own. Others are
+  /// refused, since a page of the web can let its own name point here; so are changes that such pages make.
+  public var allowedHosts: [String] = []
   /// The port to listen on; 0 lets the system choose one (see `CacheProxy.ready()`).
   public var port: Int
   /// The origin as a source of the cache; `CacheProxyConfiguration.source(origin:)` makes one.

@@ -55,8 +55,8 @@ enum ProxyFields {
       hadAge = stored.contains(.age)
       stored[.age] = nil
       stored[.contentLength] = nil
-      // A cookie is for the one that the origin gave it to.
-      stored[.setCookie] = nil
+      // A cookie, and the like, is for the one that the origin gave it to.
+      stored = HTTPFields(stored.filter { !CredentialFields.contains($0.name) })
       fields = ProxyFields.answer(stored)
     }
   }

@@ -15,7 +15,7 @@ enum ProxyPlan: Equatable {
     let conditionsOfWriters = [HTTPField.Name.ifMatch, .ifUnmodifiedSince, .ifRange]
     let isStream = fields[.accept]?.lowercased().contains("text/event-stream") ?? false
     if method != .get || !isPlain || isStream || RequestDirectives(fields).noStore
-      || fields.contains(.authorization) || fields.contains(.cookie)
+      || CredentialFields.areIn(fields)
       || conditionsOfWriters.contains(where: { fields.contains($0) })
     {
       // The proxy may have several users; what one's credentials bring, cookies among them, is not for the

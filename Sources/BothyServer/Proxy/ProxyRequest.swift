@@ -10,8 +10,14 @@ package struct ProxyRequest: Sendable {
   package var target: String
   package var fields: HTTPFields
   package var body: Data
+  /// The name that the program called the proxy by; nil where it gave none.
+  package var authority: String?
 
-  package init(method: HTTPRequest.Method, target: String, fields: HTTPFields, body: Data = Data()) {
+  package init(
+    method: HTTPRequest.Method, target: String, fields: HTTPFields, body: Data = Data(),
+    authority: String? = nil
+  ) {
+    self.authority = authority
     self.method = method
     self.target = target
     self.fields = fields
@@ -23,7 +29,14 @@ package struct ProxyRequest: Sendable {
     guard let method = head.method == .GET ? .get : ProxyFields.method(head.method) else { return nil }
     self.init(
       method: method, target: Self.target(head.uri), fields: ProxyFields.fields(head.headers),
-      body: body.map { Data($0.readableBytesView) } ?? Data())
+      body: body.map { Data($0.readableBytesView) } ?? Data(),
+      authority: Self.authority(head.uri) ?? head.headers.first(name: "Host"))
+  }
+
+  /// What a target names besides its path: it counts before the field `Host` (RFC 9112 §3.2.2).
+  static func authority(_ uri: String) -> String? {
+    guard uri.utf8.first != UInt8(ascii: "/"), let scheme = uri.firstRange(of: "://") else { return nil }
+    return String(uri[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }
 
   /// The target without the scheme and host that it may begin with (RFC 9112 §3.2.2).

@@ -18,6 +18,7 @@ final class ProxyResponder: Sendable {
   private let configuration: CacheProxyConfiguration
   private let cache: ResourceCache
   private let origin: String
+  private let hosts: OwnHosts
   /// By what stood in requests.
   private let targets = Mutex(Remembered<String, ProxyTarget>(limit: 4 << 20))
   /// By the bytes that they came in.
@@ -31,6 +32,9 @@ final class ProxyResponder: Sendable {
     } else {
       origin = ""
     }
+    // Programs that use it as their proxy name the origin.
+    let named = ProxyRequest.authority(origin).map { [String(HostName.part(of: $0))] } ?? []
+    hosts = OwnHosts(configuration.allowedHosts + ["localhost", configuration.host] + named)
     try cache.register(configuration.source)
   }
 
@@ -42,6 +46,7 @@ final class ProxyResponder: Sendable {
   /// - Parameter bytes: what the request came in, when it may be known by that from now on: its bytes and no others, on a
   ///   connection of HTTP/1.1 that goes on after it.
   func begin(_ request: ProxyRequest, as bytes: ByteBuffer? = nil) -> Beginning {
+    if let refusal = foreign(request) { return .answered(logged(refusal, request)) }
     guard let target = target(request.target) else {
       let refusal = ProxyAnswer.problem(400, "The proxy takes paths of \(origin) only.", "fwd=bypass")
       return .answered(logged(refusal, request))
@@ -50,6 +55,22 @@ final class ProxyResponder: Sendable {
     if let bytes, order.plan != .pass { remember(order, as: bytes) }
     guard let resource = resource(order) else { return .open(order) }
     return .answered(logged(served(resource, order), request))
+  }
+
+  /// What is answered to a request that a page of the web may have made a browser send: under a name that the page lets
+  /// point here, or to change something.
+  private func foreign(_ request: ProxyRequest) -> ProxyAnswer? {
+    if let authority = request.authority, !hosts.contains(authority) {
+      return .problem(
+        421, "The proxy answers under its own names only. Start it with --allow-host and this one.",
+        "fwd=bypass")
+    }
+    if [HTTPRequest.Method.get, .head, .options].contains(request.method) { return nil }
+    if let origin = request.fields[.origin], !hosts.containsOrigin(origin) {
+      return .problem(403, "The proxy takes changes from no page of another site.", "fwd=bypass")
+    }
+    guard !request.body.isEmpty, !request.fields.contains(.contentType) else { return nil }
+    return .problem(415, "Say by Content-Type what the body is.", "fwd=bypass")
   }
 
   /// The whole answer, framed, to a request that came in the same bytes before; nil when they are new or memory does not
@@ -142,9 +163,9 @@ final class ProxyResponder: Sendable {
       if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
         return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
-      // Several may have waited for this answer, and its cookie is for one: each that brings none to store asks for itself.
+      // Several may have waited for this answer, and its cookie is for one: each that brings nothing to store asks for itself.
       if case .notStored(let why) = resource.storage, why != .noDisk, resource.origin == .network,
-        resource.metadata.fields.contains(.setCookie)
+        CredentialFields.areIn(resource.metadata.fields)
       {
         return await pass(order, why: "bypass; detail=cookie")
       }

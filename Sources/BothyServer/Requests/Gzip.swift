@@ -1,4 +1,5 @@
 import CBothyZlib
+import NIOCore
 
 /// Whole bodies in and out of gzip (RFC 1952), by the system's zlib, with bounded output.
 enum Gzip {
@@ -19,44 +20,57 @@ enum Gzip {
     return output
   }
 
-  /// Throws `.tooLarge` as soon as the text grows beyond `limit` bytes.
-  static func decompress(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
+  /// The bytes that it unpacks to. Throws `.tooLarge` as soon as there are more than `limit`. Holds 64 KiB, however many
+  /// there are.
+  static func unpackedSize(of bytes: [UInt8], limit: Int) throws(Failure) -> Int {
+    try inflate(bytes, limit: limit, pieces: 64 << 10) { _ in }
+  }
+
+  /// Unpacks what has `size` bytes, as `unpackedSize(of:limit:)` says, into as much memory.
+  static func decompress(_ bytes: [UInt8], size: Int) throws(Failure) -> ByteBuffer {
+    var output = ByteBuffer()
+    output.reserveCapacity(size)
+    try inflate(bytes, limit: size, pieces: min(max(size, 1), 64 << 10)) { output.writeBytes($0) }
+    return output
+  }
+
+  /// Calls `take` with one piece of the content after the other, and returns how many bytes there were.
+  @discardableResult
+  private static func inflate(
+    _ bytes: [UInt8], limit: Int, pieces: Int, _ take: (UnsafeRawBufferPointer) -> Void
+  ) throws(Failure) -> Int {
     var stream = z_stream()
     let begun = inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
     guard begun == Z_OK else { throw .system(begun) }
     defer { inflateEnd(&stream) }
-    var capacity = min(limit + 1, max(1024, bytes.count * 4))
-    var output = [UInt8](repeating: 0, count: capacity)
+    var piece = [UInt8](repeating: 0, count: pieces)
     while true {
-      let consumed = Int(stream.total_in)
-      let written = Int(stream.total_out)
-      let status = run(&stream, bytes, &output, from: consumed, to: written) { inflate(&$0, Z_NO_FLUSH) }
-      if stream.total_out > limit { throw .tooLarge }
+      let (consumed, written) = (Int(stream.total_in), Int(stream.total_out))
+      let status = run(&stream, bytes, &piece, from: consumed) { CBothyZlib.inflate(&$0, Z_NO_FLUSH) }
+      let made = Int(stream.total_out) - written
+      guard stream.total_out <= limit else { throw .tooLarge }
+      piece.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0.prefix(made))) }
       switch status {
       case Z_STREAM_END:
         guard Int(stream.total_in) == bytes.count else { throw .malformed }
-        output.removeLast(output.count - Int(stream.total_out))
-        return output
-      case Z_OK, Z_BUF_ERROR:
-        guard Int(stream.total_out) == output.count else { throw .malformed }
-        capacity = min(limit + 1, capacity * 4)
-        output.append(contentsOf: repeatElement(0, count: capacity - output.count))
+        return Int(stream.total_out)
+      case Z_OK where made > 0 || Int(stream.total_in) > consumed: continue
       default: throw .malformed
       }
     }
   }
 
-  /// Lends input from `consumed` on and output from `written` on to one step of the stream.
+  /// Lends input from `consumed` on and the output to one step of the stream.
   private static func run(
     _ stream: inout z_stream, _ bytes: [UInt8], _ output: inout [UInt8], from consumed: Int = 0,
-    to written: Int = 0, _ step: (inout z_stream) -> Int32
+    _ step: (inout z_stream) -> Int32
   ) -> Int32 {
     bytes.withUnsafeBufferPointer { input in
       output.withUnsafeMutableBufferPointer { room in
         stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.advanced(by: consumed))
         stream.avail_in = UInt32(input.count - consumed)
-        stream.next_out = room.baseAddress?.advanced(by: written)
-        stream.avail_out = UInt32(room.count - written)
+        stream.next_out = room.baseAddress
+        stream.avail_out = UInt32(room.count)
         let status = step(&stream)
         stream.next_in = nil
         stream.next_out = nil

@@ -15,6 +15,10 @@ struct RequestPipeline: HTTPResponder {
   let routes: RouteTable
   let entrance: Entrance
   let bodyLimit: Int
+  /// The bytes of unpacked bodies that requests hold until they are answered.
+  let unpacked: SharedBudget
+  let turns: Turns
+  let threads = WorkThreads()
   let compresses: Bool
   let isSecure: Bool
   let metrics: ServerMetrics
@@ -33,6 +37,11 @@ struct RequestPipeline: HTTPResponder {
     self.metrics = metrics
     entrance = Entrance(configuration)
     bodyLimit = configuration.limits.bodySize
+    let unpackedLimit = max(configuration.limits.unpackedSize, bodyLimit)
+    unpacked = SharedBudget(unpackedLimit, share: max(unpackedLimit / 2, bodyLimit))
+    let (width, share) = (configuration.limits.concurrency, configuration.limits.principalConcurrency)
+    // Where everybody is the same principal, there is nobody to share with.
+    turns = Turns(width: width, share: entrance.isOpen ? width : share, line: configuration.limits.waiting)
     compresses = configuration.compressesAnswers
     isSecure = configuration.tls != nil
     logger = configuration.logger
@@ -45,8 +54,19 @@ struct RequestPipeline: HTTPResponder {
     tracer.extract(request.headers, into: &trace, using: TraceFields.Fields())
     return await tracer.withAnySpan(RequestID.known(request.method), context: trace, ofKind: .server) {
       span in
-      await respond(to: request, context, span)
+      if isOpen(request) { return await respond(to: request, context, span) }
+      return await withTaskExecutorPreference(threads) { await respond(to: request, context, span) }
     }
+  }
+
+  /// Whether the route asks for no token: such are answered without waiting for any other.
+  private func isOpen(_ request: Request) -> Bool {
+    let path = (request.head.path ?? "/").split(
+      separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = path.first, case .found(let route, _) = routes.match(request.method, path: first) else {
+      return false
+    }
+    return route.isOpen
   }
 
   private func respond(to request: Request, _ context: ServerContext, _ span: any Span) async -> Response {
@@ -107,10 +127,18 @@ struct RequestPipeline: HTTPResponder {
     if let space = subject.space { try check(request, space, call.principal) }
     if parts.count > 1 { call.query = try QueryParameters(parts[1]) }
     call.subject = subject
-    if let body = route.body { call.body = try await self.body(of: request, body) }
-    guard route.endsWithCaller else { return try await route.handle(call) }
+    var unpackedSize = 0
+    defer { if unpackedSize > 0 { unpacked.release(unpackedSize, for: call.principal.name ?? "") } }
+    if let body = route.body {
+      call.body = try await self.body(of: request, body, call.principal, unpacked: &unpackedSize)
+    }
     let ready = call
-    return try await departures.ending(with: connection) { try await route.handle(ready) }
+    return try await turns.taking(call.principal.name ?? "") {
+      guard route.endsWithCaller else { return try await route.handle(ready) }
+      return try await departures.ending(with: connection) { [threads] in
+        try await withTaskExecutorPreference(threads) { try await route.handle(ready) }
+      }
+    }
   }
 
   /// Refuses the question of a file that belongs to another server, space or principal, if it says whose it is.
@@ -125,7 +153,11 @@ struct RequestPipeline: HTTPResponder {
 
   /// Without a token, a body has to say what it is: a page of the web can make browsers send one that does not say it, and
   /// none with a type that this server takes.
-  private func body(of request: Request, _ expected: Route.RequestBody) async throws -> ByteBuffer {
+  ///
+  /// - Parameter unpacked: becomes what was taken of the budget for unpacked bodies.
+  private func body(
+    of request: Request, _ expected: Route.RequestBody, _ principal: Principal, unpacked size: inout Int
+  ) async throws -> ByteBuffer {
     let essence = request.headers[.contentType].map {
       $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
     }
@@ -147,7 +179,7 @@ struct RequestPipeline: HTTPResponder {
     }
     switch request.headers[.contentEncoding]?.lowercased() {
     case nil, "", "identity": return received
-    case "gzip", "x-gzip": return try decompress(received)
+    case "gzip", "x-gzip": return try decompress(received, for: principal, &size)
     default:
       var problem = ServerProblem(
         .unsupportedMediaType, "unsupportedEncoding", "Bodies may be gzip or plain.")
@@ -156,14 +188,23 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  private func decompress(_ body: ByteBuffer) throws -> ByteBuffer {
-    do {
-      return ByteBuffer(bytes: try Gzip.decompress(Array(body.readableBytesView), limit: bodyLimit))
-    } catch Gzip.Failure.tooLarge {
+  /// Measures before it unpacks: what there is no room for costs no memory.
+  private func decompress(
+    _ body: ByteBuffer, for principal: Principal, _ taken: inout Int
+  ) throws -> ByteBuffer {
+    let bytes = Array(body.readableBytesView)
+    let size: Int
+    do { size = try Gzip.unpackedSize(of: bytes, limit: bodyLimit) } catch .tooLarge {
       throw ServerProblem.tooLarge(bodyLimit)
     } catch {
       throw ServerProblem.badRequest("The body is not what gzip makes.", code: "malformed")
     }
+    guard unpacked.take(size, for: principal.name ?? "") else {
+      throw ServerProblem.unavailable(
+        "The server unpacks as much as it has room for. Send the body again later, or without gzip.")
+    }
+    taken = size
+    return try Gzip.decompress(bytes, size: size)
   }
 
   private func answer(to error: any Error, _ subject: AuditLog.Subject) -> Answer {

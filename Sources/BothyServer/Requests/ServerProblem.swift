@@ -78,6 +78,15 @@ extension ServerProblem {
     return problem
   }
 
+  /// Nothing is wrong with the request: it is for later.
+  static var diskFull: ServerProblem {
+    var problem = ServerProblem(
+      .serviceUnavailable, "diskFull",
+      "The server's disk is full, so nothing was written. Make room on it, and send this again later.")
+    problem.headers[.retryAfter] = "30"
+    return problem
+  }
+
   /// What the rule refused about one record.
   init(_ rejection: Rejection) {
     let status: HTTPResponse.Status =
@@ -107,9 +116,7 @@ extension ServerProblem {
       case .invalidQuery, .unknownType, .unknownField, .invalidValue:
         self.init(.unprocessableContent, error.code.description, error.message)
       case .busy: self = .unavailable("The database is busy; try again.")
-      case .diskFull:
-        self.init(
-          .insufficientStorage, "diskFull", "The server's disk is full; whoever runs it must make room.")
+      case .diskFull: self = .diskFull
       default: return nil
       }
     default: return nil

@@ -19,7 +19,9 @@ struct ServerParts: Sendable {
   init(_ configuration: ServerConfiguration) {
     metrics = ServerMetrics(registry: MetricsRegistry())
     authority = Authority(
-      ledger: MeasuredLedger(base: configuration.ledger, metrics: metrics, tracer: configuration.tracer),
+      ledger: MeasuredLedger(
+        base: configuration.ledger, metrics: metrics, tracer: configuration.tracer,
+        room: RoomWatch(now: configuration.now)),
       rules: configuration.rules, blobs: configuration.blobs,
       now: configuration.now)
     health = HealthCheck(authority.ledger, limit: configuration.limits.healthTime)

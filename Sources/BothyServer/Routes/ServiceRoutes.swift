@@ -8,7 +8,7 @@ extension ServerParts {
     [
       Route(
         method: .get, pattern: "/healthz", operation: "health",
-        summary: "Whether the server can read its database.", isOpen: true,
+        summary: "Whether the server can read its database, and has room to write.", isOpen: true,
         answers: [.init(status: 200, about: "It can.", schema: "Health")], problems: [503], handle: tellHealth
       ),
       Route(
@@ -21,7 +21,7 @@ extension ServerParts {
   }
 
   private func tellHealth(_ call: Call) async throws -> Answer {
-    if let reason = await health.problem() { throw ServerProblem.unavailable(reason) }
+    if let problem = await health.problem() { throw problem }
     return Answer.object { writer in
       writer.key("status")
       writer.value("ok")

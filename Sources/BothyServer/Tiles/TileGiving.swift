@@ -2,6 +2,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 import HTTPTypes
+import NIOCore
 
 /// Gives single tiles: finds one, compares what the caller has, packs or unpacks it.
 struct TileGiving: Sendable {
@@ -57,8 +58,9 @@ struct TileGiving: Sendable {
     switch stored.packing {
     case .gzip:
       if takesGzip { return (stored.data, .gzip) }
-      let bytes = try Gzip.decompress([UInt8](stored.data), limit: Self.unpackedLimit)
-      return (Data(bytes), .none)
+      let packed = [UInt8](stored.data)
+      let size = try Gzip.unpackedSize(of: packed, limit: Self.unpackedLimit)
+      return (Data(try Gzip.decompress(packed, size: size).readableBytesView), .none)
     case .brotli, .zstd:
       let coding = stored.packing == .brotli ? "br" : "zstd"
       guard AcceptedEncoding.admits(coding, call.headers) else {

@@ -44,8 +44,8 @@ package struct Connections: Sendable {
       }
     } catch {
       let known = StoreError(error, path: path)
-      throw known.code == .corrupt && options.damagedFile == .setAside
-        ? DamagedFile.setAside(path, known) : known
+      let isDamaged = known.code == .corrupt || DamagedFile.hasLostHeader(path, known)
+      throw isDamaged && options.damagedFile == .setAside ? DamagedFile.setAside(path, known) : known
     }
   }
 

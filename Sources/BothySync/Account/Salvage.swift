@@ -73,8 +73,18 @@ private struct Wreck {
         .cannotOpen, "There is no file \(file). `Store.damagedFiles` names those that were set aside.")
     }
     do {
-      self = try Connections.inspecting(file) { try Wreck(in: $0, otherwise: schema) }
-    } catch let error as SyncError { throw error } catch { throw StoreError(error, path: file) }
+      self = try DamagedFile.readable(file) { readable in
+        try Connections.inspecting(readable) { try Wreck(in: $0, otherwise: schema) }
+      }
+    } catch let error as SyncError { throw error } catch {
+      let error = StoreError(error, path: file)
+      guard error.code == .notADatabase else { throw error }
+      throw StoreError(
+        .corrupt,
+        "Nothing can be read of \(file): its first page, which says where all else is, is gone. Restore a backup, or "
+          + "dismiss the file.",
+        underlying: error)
+    }
   }
 
   private init(in database: Database, otherwise fallback: Schema) throws {

@@ -36,6 +36,11 @@ extension Authority {
       server: ledger.identity, space: space, epoch: snapshot.epoch, position: snapshot.head)
   }
 
+  /// True if what is here goes on from what a device knows.
+  func goesOn(_ known: ServerHistory, _ here: ServerHistory, _ snapshot: any LedgerSnapshot) throws -> Bool {
+    try known.isContinued(by: here) && snapshot.has(known.position)
+  }
+
   func tell(_ response: inout SyncResponse, _ history: ServerHistory, _ principal: Principal) {
     response.history = history
     response.principal = principal.name
@@ -50,7 +55,8 @@ extension Authority {
     guard known.server == here.server, known.space == here.space else {
       throw AuthorityError(.otherServer, known.refusal(here))
     }
-    guard !request.operations.isEmpty || request.pulls.isEmpty, !known.isContinued(by: here) else { return }
+    guard !request.operations.isEmpty || request.pulls.isEmpty, try !goesOn(known, here, snapshot)
+    else { return }
     throw AuthorityError(
       .otherHistory,
       "The device knows changes that the space '\(space)' does not have: the server was restored or emptied. "

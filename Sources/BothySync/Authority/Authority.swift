@@ -263,20 +263,21 @@ public struct Authority: Sendable {
     let mark = Cursor.mark(pull.scope, viewer.principal, rules)
     var start: Int64 = 0
     var reset = pull.cursor == nil
-    var isOther = known.map { !$0.isContinued(by: history(of: $0.space, ledger)) } ?? false
+    var isOther = try known.map { try !goesOn($0, history(of: $0.space, ledger), ledger) } ?? false
     var began: Int64? = ledger.head
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
       // A space that was never written to has no epoch yet; its cursors hold in the first.
       let isSameHistory = cursor.epoch == ledger.epoch || (cursor.epoch.isEmpty && cursor.position == 0)
+      let isKnown = try ledger.has(cursor.position)
       let isUsable =
         isSameHistory && cursor.scopeMark == mark
-        && max(cursor.position, cursor.began ?? 0) >= ledger.floor && cursor.position <= ledger.head
+        && max(cursor.position, cursor.began ?? 0) >= ledger.floor && isKnown
       if isUsable {
         start = cursor.position
         began = cursor.began
       } else {
         reset = true
-        isOther = isOther || !isSameHistory || cursor.position > ledger.head
+        isOther = isOther || !isSameHistory || !isKnown
       }
     }
     isOther = isOther && reset

@@ -21,6 +21,8 @@ package struct Judgement {
     case unchanged(ServerRecord)
     case conflict(ServerRecord?)
     case reject(Rejection)
+    /// The id is that of a record which the principal may not see; this would be stored if it were free.
+    case taken(ServerRecord)
   }
 
   /// | server has        | insert             | update           | delete    |
@@ -33,16 +35,25 @@ package struct Judgement {
   /// Sharing is part of an operation and changes with it; by itself it is an update with no fields. A record that is
   /// made again over its tombstone keeps its owner and those whom it was shared with.
   ///
+  /// A record that is hidden from the principal is as good as none: what is answered tells nobody that it is there. Only
+  /// its id can't be given twice, so an insert that would else be stored is refused. An update of none is refused where
+  /// the type has records that are hidden, since the principal may just have been shut out of one.
+  ///
   /// An update of the base version that would change nothing is `unchanged`. One of another version is a conflict
   /// even then: two devices that each counted one up send the same number.
   package func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
-    if let rejection = refusal(of: operation, current: current) { return .reject(rejection) }
+    let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
+    let current = isHidden ? nil : current
+    if let rejection = refusal(of: operation, seen: current) { return .reject(rejection) }
     if let rejection = Rejection(tooDeep: operation.fields, of: operation.record.type) {
       return .reject(rejection)
     }
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     switch operation.kind {
-    case .insert: return try insert(operation, live, current)
+    case .insert:
+      let decision = try insert(operation, live, current)
+      if isHidden, case .store(let record, _) = decision { return .taken(record) }
+      return decision
     case .update: return try update(operation, live, current)
     case .delete: return delete(operation, live, current)
     }
@@ -97,8 +108,29 @@ package struct Judgement {
     return .store(record, fieldsDiffer: false)
   }
 
+  /// The answer to a later copy of an operation that was a conflict: what there is now, where it may be seen.
+  func conflict(of operation: Operation, current: ServerRecord?) -> Outcome.Verdict {
+    let seen = current.flatMap { rules.shows($0, to: viewer) ? $0 : nil }
+    if let rejection = refusal(of: operation, seen: seen) { return .rejected(rejection) }
+    if operation.kind == .insert, current != nil, seen == nil { return .rejected(forbidden(operation)) }
+    return .conflict(current: seen)
+  }
+
+  func forbidden(_ operation: Operation) -> Rejection {
+    Rejection(
+      code: "forbidden",
+      message: "You may not \(operation.kind.rawValue) this record of \(operation.record.type).")
+  }
+
+  /// Whether records of a type may be there that the viewer does not see.
+  private func hidesSome(_ type: String) -> Bool {
+    !rules.allows(.read, type, viewer, owner: nil, sharing: .nobody)
+  }
+
   /// Why the principal may not make the change at all, whatever the versions say.
-  func refusal(of operation: Operation, current: ServerRecord?) -> Rejection? {
+  ///
+  /// - Parameter current: what the server has, where the principal may see it.
+  private func refusal(of operation: Operation, seen current: ServerRecord?) -> Rejection? {
     let type = operation.record.type
     if let problem = Self.badName(operation) { return problem }
     if !operation.secrets.isEmpty && rules.receiveSecrets == nil {
@@ -115,14 +147,11 @@ package struct Judgement {
     // A new record is its maker's; one that nobody owns is not anybody's who asks.
     let owner = current.map(\.owner) ?? viewer.principal.name
     let sharing = current?.sharing ?? .nobody
-    // A tombstone that is hidden is not made a record again by those it is hidden from.
-    let isHidden =
-      current.map { (!$0.isDeleted || operation.kind == .insert) && !rules.shows($0, to: viewer) } ?? false
-    if isHidden
+    let isAbsent = operation.kind == .update && current == nil && hidesSome(type)
+    if isAbsent
       || !rules.allows(action, type, viewer, owner: owner, sharing: sharing) && !onlyShares(operation)
     {
-      return Rejection(
-        code: "forbidden", message: "You may not \(operation.kind.rawValue) this record of \(type).")
+      return forbidden(operation)
     }
     return refusalOfSharing(operation, owner: owner, sharing)
   }

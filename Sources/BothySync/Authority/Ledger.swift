@@ -49,6 +49,11 @@ extension Ledger {
   public var upkeep: (any LedgerUpkeep)? { self as? any LedgerUpkeep }
 }
 
+extension LedgerSnapshot {
+  /// The history has been at every position up to its head.
+  public func has(_ position: Int64) throws -> Bool { position <= head }
+}
+
 /// One consistent state of one space.
 public protocol LedgerSnapshot {
   /// Changes when the ledger's history is not a continuation of what devices saw: after a restore.
@@ -57,6 +62,9 @@ public protocol LedgerSnapshot {
   var head: Int64 { get }
   /// Tombstones at or below this position may be gone; a cursor below it must start over.
   var floor: Int64 { get }
+  /// Whether the history has been at this position. It has not where a device was told of changes that a backup, which was
+  /// restored since, does not have.
+  func has(_ position: Int64) throws -> Bool
 
   /// The records with these ids, tombstones included; absent ones are left out.
   func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord]

@@ -121,9 +121,7 @@ struct OperationBatch {
 
   /// The answer to a later copy of an operation that was a conflict: what the server has now, where it may be seen.
   func conflict(of operation: Operation) -> Outcome.Verdict {
-    let current = records[operation.record]?.record
-    if let rejection = judgement.refusal(of: operation, current: current) { return .rejected(rejection) }
-    return .conflict(current: current)
+    judgement.conflict(of: operation, current: records[operation.record]?.record)
   }
 
   /// - Parameter isAlone: whether a value of a unique field must be free now, and not at the end of a group.
@@ -148,6 +146,11 @@ struct OperationBatch {
     case .unchanged(let record):
       return .applied(version: record.version, modified: record.modified, record: nil)
     case .conflict(let current): return .conflict(current: current)
+    case .taken(let record):
+      failures[operation.record] = operation.id
+      // As it would be refused if the id were free.
+      let refusal = isAlone ? try takenValue(record, before: nil) : nil
+      return .rejected(refusal ?? judgement.forbidden(operation))
     case .reject(let rejection):
       failures[operation.record] = operation.id
       return .rejected(rejection)
@@ -204,14 +207,19 @@ struct OperationBatch {
         ]))
   }
 
-  /// A reference that leads nowhere and that the record did not have before.
+  /// A reference that leads nowhere the principal may look, and that the record did not have before.
   private func firstMissing(_ operation: Operation) throws -> (field: String, id: RecordID)? {
     guard operation.kind != .delete else { return nil }
     let missing = judgement.rules.references(in: operation.fields, of: operation.record.type).filter {
-      $0.id != operation.record && records[$0.id].map(\.record.isDeleted) ?? true
+      $0.id != operation.record
+        && records[$0.id].map {
+          $0.record.isDeleted || !judgement.rules.shows($0.record, to: judgement.viewer)
+        }
+          ?? true
     }
     guard !missing.isEmpty, operation.kind == .update,
-      let before = originals[operation.record]?.record, !before.isDeleted
+      let before = originals[operation.record]?.record, !before.isDeleted,
+      judgement.rules.shows(before, to: judgement.viewer)
     else { return missing.first }
     let known = judgement.rules.references(in: try before.fields.members(), of: before.id.type)
     return missing.first { one in !known.contains { $0 == one } }
@@ -240,7 +248,7 @@ struct OperationBatch {
   /// The other record is named to those alone who may see it.
   private func refusal(of value: UniqueValue, heldBy other: ServerRecord) -> Rejection {
     let isSeen = judgement.rules.shows(other, to: judgement.viewer)
-    let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type), hidden from you,"
+    let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type)"
     let remedy = isSeen ? "Choose another value, or change that one first." : "Choose another value."
     return Rejection(
       code: Rejection.uniqueViolation,

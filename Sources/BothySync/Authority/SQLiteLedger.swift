@@ -7,8 +7,13 @@ import GRDB
 /// Records are clustered by position, so a pull reads consecutive rows; an update moves its row to the end.
 /// SQLite has one writer, which is the lock on every space. Writes that come while another is committed share the next
 /// commit.
+///
+/// What is written while its disk is full throws `StoreError` `.diskFull`, and leaves the file as it was.
 public final class SQLiteLedger: Ledger {
   public let identity: String
+  private let path: String
+  /// Names what this object writes. See `SQLiteLedgerTransaction.begin`.
+  private let run = UUIDv7.make()
   let database: any DatabaseWriter
   /// Connections for what may take long, apart from those of pulls; nil in memory, where there is one for all.
   private let searches: (any DatabaseReader)?
@@ -25,6 +30,7 @@ public final class SQLiteLedger: Ledger {
   /// The same with lanes of another width, to measure what they bring.
   package init(at path: String, lanes: WriteLanes) throws {
     self.lanes = lanes
+    self.path = path
     SQLiteLibrary.prepare()
     do {
       var configuration = Configuration()
@@ -50,6 +56,7 @@ public final class SQLiteLedger: Ledger {
   /// A ledger in memory, for tests.
   public init() throws {
     lanes = WriteLanes()
+    path = ":memory:"
     (searches, health) = (nil, nil)
     SQLiteLibrary.prepare()
     var configuration = Configuration()
@@ -80,21 +87,36 @@ public final class SQLiteLedger: Ledger {
 
   private func commit(_ writes: [JoinedWrite]) async {
     do {
-      for answer in try await database.write({ try Self.work(writes, $0) }) { answer() }
+      let run = run
+      for answer in try await database.write({ try Self.work(writes, $0, run) }) { answer() }
     } catch  where writes.count > 1 {
       // The commit itself: each for itself, so that one does not hurt the others.
       for write in writes { await commit([write]) }
     } catch {
-      for write in writes { write.fail(error) }
+      for write in writes { write.fail(named(error)) }
+    }
+  }
+
+  /// A full disk under its name; the rest as the database says it, for a log.
+  private func named(_ error: any Error) -> any Error {
+    let named = StoreError(error, path: path)
+    return named.code == .diskFull ? named : error
+  }
+
+  /// Has the file grow no further than so many pages from now on, as on a full disk; nil for as far as it likes.
+  package func limit(pages: Int?) throws {
+    try database.writeWithoutTransaction { database in
+      let limit = pages ?? 4_294_967_294
+      try database.execute(sql: "PRAGMA max_page_count = \(limit)")
     }
   }
 
   /// Where there are others, each write has a savepoint around it, and one that fails is undone alone.
   private static func work(
-    _ writes: [JoinedWrite], _ database: Database
+    _ writes: [JoinedWrite], _ database: Database, _ run: String
   ) throws -> [@Sendable () -> Void] {
     func work(_ write: JoinedWrite) throws -> @Sendable () -> Void {
-      try write.work(SQLiteLedgerTransaction(database, space: write.space, forWriting: true))
+      try write.work(SQLiteLedgerTransaction(database, space: write.space, run: run))
     }
     if writes.count == 1, let write = writes.first { return [try work(write)] }
     return try writes.map { write in
@@ -116,7 +138,7 @@ public final class SQLiteLedger: Ledger {
   public func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
   ) async throws -> Result {
-    try await database.read { try body(SQLiteLedgerTransaction($0, space: space, forWriting: false)) }
+    try await database.read { try body(SQLiteLedgerTransaction($0, space: space, run: nil)) }
   }
 
   public func search<Result: Sendable>(
@@ -127,7 +149,7 @@ public final class SQLiteLedger: Ledger {
       try await searchGate.withGate {
         try await (searches ?? database).read { database in
           try database.interrupted(when: { watch.isOver }) {
-            try body(SQLiteLedgerTransaction(database, space: space, forWriting: false))
+            try body(SQLiteLedgerTransaction(database, space: space, run: nil))
           }
         }
       }
@@ -138,7 +160,7 @@ public final class SQLiteLedger: Ledger {
 
   public func check() async throws {
     _ = try await (health ?? database).read {
-      try SQLiteLedgerTransaction($0, space: "", forWriting: false).head
+      try SQLiteLedgerTransaction($0, space: "", run: nil).head
     }
   }
 
@@ -199,7 +221,7 @@ public final class SQLiteLedger: Ledger {
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
-        """ + upkeepTables + uniqueTables)
+        """ + upkeepTables + uniqueTables + runTables)
     if let identity = try String.fetchOne(database, sql: "SELECT identity FROM server") { return identity }
     let identity = UUIDv7.make()
     try database.execute(sql: "INSERT INTO server VALUES (?)", arguments: [identity])

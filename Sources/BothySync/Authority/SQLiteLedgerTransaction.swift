@@ -9,7 +9,10 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   private(set) var head: Int64 = 0
   private(set) var floor: Int64 = 0
 
-  init(_ database: Database, space: String, forWriting: Bool) throws {
+  /// - Parameter run: names who writes: another process than the one before, or the same one after it was started anew.
+  ///   Nil for a transaction that reads.
+  init(_ database: Database, space: String, run: String?) throws {
+    let forWriting = run != nil
     self.database = database
     self.space = space
     let select = try PreparedStatement("SELECT epoch, head, floor FROM space WHERE name = ?", in: database)
@@ -26,6 +29,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       insert.bind(epoch, at: 2)
       try insert.run()
     }
+    if let run { try begin(run) }
   }
 
   private static let columns = "position, type, id, container, modified, owner, deleted, fields, sharing"

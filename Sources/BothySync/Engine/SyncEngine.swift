@@ -115,7 +115,9 @@ final class SyncEngine: Sendable {
   private func hasNewWork(_ request: SyncPass.Request, _ report: SyncReport) async -> Bool {
     guard request.scope != .pull else { return false }
     let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
-    let ready = try? await pass.store.read { try Outbox.entries(where: "state = 0 AND retry_at = 0", in: $0) }
+    let ready = try? await pass.store.read {
+      try Outbox.entries(where: "state = 0 AND retry_at <= 1", in: $0)
+    }
     return ready?.contains { !tried.contains($0.record) && !request.heldTypes.contains($0.record.type) }
       ?? false  // unreadable: the next pass will say why
   }

@@ -5,12 +5,12 @@ extension SyncPass {
   /// Sends a request and brings back the answer.
   ///
   /// When the server refuses the request as a whole (400, 413, 422) or fails inside on it, and takes one without its
-  /// changes, its halves are sent, and theirs, until the change or group is found that is refused alone. Costs at most
-  /// two round trips for each change, and one to see whether the server takes anything. A change on which the server
-  /// failed inside stays in doubt, and is sent again as it was.
+  /// changes, its halves are sent, and theirs, until the change or group is found on which it fails alone. Costs at
+  /// most two round trips for each change, and one to see whether the server takes anything.
   ///
-  /// When the server fails inside on everything, that is thrown; but where changes under `.discardAndRefetch` were sent,
-  /// those of them on which it fails alone count as refused.
+  /// A refusal in the server's own words is about the change. A failure inside is about the change only where the
+  /// server answers others: then it stays in doubt, and is sent again as it was. A server that fails on one after the
+  /// other and takes none has refused none: its error is thrown, and the next pass begins with other changes.
   ///
   /// What is sent in parts asks for no pages. Any other error is thrown, once the answers that came are settled.
   func answer(
@@ -21,61 +21,90 @@ extension SyncPass {
       let units = batch.units.map { $0.compactMap { operations[$0.operation.id] } }
       var parts = request
       parts.pulls = []
-      guard !units.isEmpty else { throw error }
-      let takesOthers = try await takes(parts, after: error, &report)
-      guard takesOthers || error.errorClass == .serverError && request.operations.contains(where: isDiscarded)
-      else { throw error }
-      var halving = Halving(request: parts, takesOthers: takesOthers)
+      guard error.isAboutContent, !units.isEmpty, try await takes(parts, &report) else { throw error }
+      var halving = Halving(request: parts)
       try await send(units[...], &halving, after: error, &report)
-      if let end = halving.end, halving.outcomes.isEmpty { throw end }
-      return SyncResponse(outcomes: halving.outcomes, serverTime: 0)
+      if halving.outcomes.isEmpty, let end = halving.end { throw end }
+      if halving.outcomes.isEmpty && units.count > 1 {
+        try await putLast(halving.failed.map(\.unit))
+        throw error
+      }
+      let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
+      return SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
     }
   }
 
   /// A request that is sent in parts, and what came of them.
   private struct Halving {
     var request: SyncRequest
-    /// Whether the server takes requests without changes: then one that it does not take alone is at fault.
-    var takesOthers: Bool
+    /// What the server said of changes.
     var outcomes: [Outcome] = []
+    /// On what the server failed, with nothing else in the request.
+    var failed: [(unit: [Operation], error: RemoteError)] = []
     /// What kept the rest from being sent.
     var end: RemoteError?
+
+    /// Whether it names a record on which the server failed: without that one it would be refused.
+    func waits(_ unit: [Operation]) -> Bool {
+      let made = Set(failed.flatMap { $0.unit.map(\.record.id) })
+      guard !made.isEmpty else { return false }
+      return unit.contains { operation in
+        operation.fields.values.contains { value in
+          value.stringValue.map(made.contains) ?? value.arrayValue?.contains {
+            $0.stringValue.map(made.contains) ?? false
+          } ?? false
+        }
+      }
+    }
+
+    /// Whether nothing more is sent: after so many failures and not one answer the server takes no changes now.
+    var isOver: Bool { end != nil || outcomes.isEmpty && failed.count >= 4 }
   }
 
-  /// Whether the changes of a request are at fault: the server would take it without them.
-  private func takes(
-    _ request: SyncRequest, after error: RemoteError, _ report: inout SyncReport
-  ) async throws -> Bool {
-    if error.isTooLarge { return true }
-    guard error.isAboutContent else { return false }
+  /// Whether the server takes a request like this one without its changes.
+  private func takes(_ request: SyncRequest, _ report: inout SyncReport) async throws -> Bool {
     do {
       _ = try await exchange(request.with([]), &report)
       return true
     } catch is RemoteError { return false }
   }
 
-  /// Sends what was refused together in halves, in their order: what one refers to is sent before it.
+  /// Sends what was refused together in halves, in their order: what one refers to is sent before it, and what refers to
+  /// one that failed is not sent.
   private func send(
     _ units: ArraySlice<[Operation]>, _ halving: inout Halving, after failure: RemoteError,
     _ report: inout SyncReport
   ) async throws {
     guard units.count > 1 else {
-      for unit in units where halving.takesOthers || unit.allSatisfy(isDiscarded) {
-        halving.outcomes += unit.refused(failure)
+      for unit in units {
+        if failure.isVerdict {
+          halving.outcomes += unit.refused(failure)
+        } else {
+          halving.failed.append((unit, failure))
+        }
       }
       return
     }
     let middle = units.startIndex + units.count / 2
-    for half in [units[..<middle], units[middle...]] where halving.end == nil {
+    for part in [units[..<middle], units[middle...]] where !halving.isOver {
+      let half = part.filter { !halving.waits($0) }[...]
+      if half.isEmpty { continue }
       do {
         halving.outcomes += try await exchange(halving.request.with(half.flatMap(\.self)), &report).outcomes
       } catch let error as RemoteError {
-        guard error.isAboutContent || error.errorClass == failure.errorClass && !halving.takesOthers else {
+        guard error.isAboutContent else {
           halving.end = error
           return
         }
         try await send(half, &halving, after: error, &report)
       }
+    }
+  }
+
+  /// Has other changes sent first by the next pass. Nothing is said of these: they wait as before.
+  private func putLast(_ units: [[Operation]]) async throws {
+    try await store.write(origin: .remote) { transaction in
+      for operation in units.joined() { try Outbox.putLast(operation.record, in: transaction) }
     }
   }
 
@@ -90,14 +119,12 @@ extension SyncPass {
     }
     return response
   }
-
-  private func isDiscarded(_ operation: Operation) -> Bool {
-    configuration.rejectionPolicy(for: operation.record.type) == .discardAndRefetch
-  }
 }
 
 extension RemoteError {
-  fileprivate var isTooLarge: Bool { status == 413 }
+  /// Whether it says of the request that it can't be taken as it is, in the words of the server. A 400 or 422 without
+  /// a word of the server's is the page of something between.
+  fileprivate var isVerdict: Bool { status == 413 || (status == 400 || status == 422) && code != nil }
 
   /// Whether what the request carries may be why the server did not take it.
   fileprivate var isAboutContent: Bool {
@@ -124,11 +151,7 @@ extension SyncRequest {
 extension [Operation] {
   fileprivate func refused(_ error: RemoteError) -> [Outcome] {
     let code =
-      switch error.status {
-      case 413: "tooLarge"
-      case 400, 422: error.code ?? "rejected"
-      default: Rejection.serverError
-      }
+      error.status == 413 ? "tooLarge" : error.isVerdict ? error.code ?? "rejected" : Rejection.serverError
     return map { Outcome(operation: $0.id, .rejected(Rejection(code: code, message: error.message))) }
   }
 }

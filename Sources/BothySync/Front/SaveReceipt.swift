@@ -83,7 +83,7 @@ extension SyncedStore {
 
   private func receipt(for entry: OutboxEntry, in transaction: ReadTransaction) throws -> SaveReceipt {
     let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
-    let state: SaveOutcome = entry.state == .held ? .draft : reason.map { .rejected($0) } ?? .pending
+    let state: SaveOutcome = entry.state == .held ? .draft : SaveOutcome(refusedBy: reason) ?? .pending
     return SaveReceipt(record: entry.record, state: state, store: self, revision: entry.revision)
   }
 
@@ -100,7 +100,16 @@ extension SyncedStore {
         return .unknown
       }
       let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
-      return reason.map { .rejected($0) }
+      return SaveOutcome(refusedBy: reason)
     }
+  }
+}
+
+extension SaveOutcome {
+  /// What the reason of a waiting entry says of its write. Nil where there is none, and where the server failed inside:
+  /// then it has decided nothing.
+  fileprivate init?(refusedBy reason: Rejection?) {
+    guard let reason, !reason.leavesDoubt else { return nil }
+    self = .rejected(reason)
   }
 }

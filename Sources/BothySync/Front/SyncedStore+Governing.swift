@@ -17,8 +17,10 @@ extension SyncedStore {
   public func requestSync() { engine.ask() }
 
   /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
-  /// ends before its next request, in the middle of a large blob too; a forced one runs, and saves that
-  /// go to the server first are made. One transaction.
+  /// ends before its next request, in the middle of a large blob too; a forced one runs. One transaction.
+  ///
+  /// Only syncs are held. Saves that go to the server first (`.networkOnly`, `.networkThenCache`) and reads that ask the
+  /// server still do: save with `.cacheThenNetwork` or `.cacheOnly` while this is to send nothing.
   public func pause() throws {
     try store.write(origin: .remote) { transaction in
       try SyncValues.set("paused", "1", in: transaction)

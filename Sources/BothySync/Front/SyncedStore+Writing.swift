@@ -7,7 +7,7 @@ extension SyncedStore {
   ///
   /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
   /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip; a
-  /// refusal is thrown and changes nothing here. `pause()` does not hold such a save.
+  /// refusal is thrown and changes nothing here.
   ///
   /// A record with pending work is different under `.networkThenCache`: the change is added to that work, durable here,
   /// and all of it is sent at once. A refusal is thrown, and waits in the inbox. A draft stays a draft.

@@ -50,7 +50,8 @@ extension Outbox {
           version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13))
       },
       state: OutboxEntry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
-      retryAt: row.int(at: 7), reason: try row.text(at: 12).map(Rejection.init(json:)),
+      retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
+      reason: try row.text(at: 12).map(Rejection.init(json:)),
       operationID: row.text(at: 10),
       shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,

@@ -318,10 +318,20 @@ extension Outbox {
     try update.run()
   }
 
-  /// Entries that wait after a refusal may be sent at once.
+  /// Has a change that is in doubt sent after the others that are. Nothing is said of it.
+  static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2",
+      in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    try update.run()
+  }
+
+  /// Entries that wait after a refusal may be sent at once; those in doubt after the others that are.
   static func clearRetryTimes(in transaction: WriteTransaction) throws {
     try PreparedStatement(
-      "UPDATE bothy_outbox SET retry_at = 0 WHERE retry_at > 0 AND state = 0", in: transaction.database
+      "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0", in: transaction.database
     ).run()
   }
 

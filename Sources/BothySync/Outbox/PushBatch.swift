@@ -122,7 +122,7 @@ struct PushBatchBuilder {
       """
       SELECT type, id, sent, sent_revision, sent_together, revision FROM bothy_outbox
       INDEXED BY bothy_outbox_open
-      WHERE operation IS NOT NULL AND retry_at <= ? AND state <> 2 ORDER BY operation LIMIT ?
+      WHERE operation IS NOT NULL AND retry_at <= ? AND state <> 2 ORDER BY retry_at > 0, operation LIMIT ?
       """, in: transaction.database)
     select.bind(now, at: 1)
     select.bind(Int64(records == nil ? limit : -1), at: 2)
@@ -137,11 +137,29 @@ struct PushBatchBuilder {
           unsendable.append(record)
           continue
         }
-        if try needsBlobs(operation, revision: select.int(at: 5)) { continue }
+        if try needsBlobs(operation, revision: select.int(at: 5)) || waits(operation) { continue }
         addInDoubt(operation, revision: select.int(at: 3))
       }
       if isFull { return }
     }
+  }
+
+  /// Whether what the operation refers to is made by one that is not in this batch: the server would refuse it.
+  private mutating func waits(_ operation: Operation) throws -> Bool {
+    guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return false }
+    for field in table.schema.fields {
+      guard let type = field.kind.target?.type, let value = operation.fields[field.name] else { continue }
+      for id in value.stringValue.map({ [$0] }) ?? value.arrayValue?.compactMap(\.stringValue) ?? [] {
+        let target = RecordID(type: type, id: id)
+        if target == operation.record { continue }
+        guard let entry = try Outbox.entry(target, in: transaction), entry.kind == .insert else { continue }
+        if case .sent? = visited[target] { continue }
+        visited[operation.record] = .blocked(by: target)
+        batch.blocked.append((operation.record, target))
+        return true
+      }
+    }
+    return false
   }
 
   /// What was stored of an operation. Nil where it is nested too deep to be read: then no server has read it either.

@@ -24,9 +24,7 @@ extension Settlement {
       else { return nil }
       return Member(item: item, verdict: verdict, entry: entry)
     }
-    if let doubt = sent.lazy.compactMap(\.verdict.rejection).first(where: \.leavesDoubt),
-      !members.contains(where: { rejections($0.entry.record.type) == .discardAndRefetch })
-    {
+    if let doubt = sent.lazy.compactMap(\.verdict.rejection).first(where: \.leavesDoubt) {
       // All of it may have been applied after all: it is sent again as it was.
       for member in members { try postpone(member.entry, doubt) }
       return

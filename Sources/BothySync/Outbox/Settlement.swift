@@ -301,7 +301,7 @@ struct Settlement {
       try report.failures.append(failure(entry, rejection, nextRetry: clock.now()))
       return rejection.leavesDoubt ? () : try Outbox.recall(entry.record, in: transaction)
     }
-    if rejections(entry.record.type) == .discardAndRefetch {
+    if rejections(entry.record.type) == .discardAndRefetch && !rejection.leavesDoubt {
       try report.failures.append(failure(entry, rejection, nextRetry: nil))
       return try discard(entry, table, rejection)
     }
@@ -318,11 +318,11 @@ struct Settlement {
   }
 
   /// Keeps the entry with the reason, to be tried later or, when it was refused as often as its type allows, not
-  /// until somebody decides.
+  /// until somebody decides. A change on which the server failed inside was not refused, and is always tried later.
   mutating func postpone(_ entry: OutboxEntry, _ rejection: Rejection) throws {
     var state = OutboxEntry.State.pending
     if case .quarantine(let limit) = rejections(entry.record.type), entry.attempts + 1 >= limit,
-      rejection.code != Rejection.mergeFailed
+      rejection.code != Rejection.mergeFailed && !rejection.leavesDoubt
     {
       state = .quarantined
     }

@@ -78,6 +78,7 @@ struct PullState: Sendable, Hashable {
   /// The next pull of the scope starts over and brings everything. What is here stays readable until then.
   static func reset(_ scope: PullScope, in transaction: WriteTransaction) throws {
     var state = try load(scope, in: transaction)
+    try ServerBinding.note(state.cursor, in: transaction)
     state.cursor = nil
     state.staged = nil
     state.isResetting = false

@@ -46,8 +46,8 @@ public struct RemoteError: Error, Sendable, Hashable {
 
   /// The error for an HTTP status, nil for a status below 400.
   ///
-  /// 502, 504 and 503 without Retry-After come from a gateway that did not reach the server and count as
-  /// unreachable.
+  /// 407, 502, 504, 511 and 503 without Retry-After come from a gateway that did not reach the server; 408 and 425 say
+  /// that the request did not come as it should. All count as unreachable.
   public init?(status: Int, message: String, retryAfter: Double? = nil, code: String? = nil) {
     let errorClass: Class
     switch status {
@@ -60,7 +60,8 @@ public struct RemoteError: Error, Sendable, Hashable {
     case 503 where retryAfter != nil: errorClass = .throttled
     // What the server will never do, or has no room for: the request is refused as it is.
     case 501, 507: errorClass = .rejected
-    case 502, 503, 504: errorClass = .unreachable
+    // Nothing has judged the request: it did not come whole or in time, or a gateway's own page is the answer.
+    case 407, 408, 425, 502, 503, 504, 511: errorClass = .unreachable
     case 500...: errorClass = .serverError
     default: errorClass = .rejected
     }

@@ -16,6 +16,7 @@ struct ServerBinding: Sendable, Equatable {
   private static let epoch = "history.epoch"
   private static let adopting = "history.adopting"
   private static let signedOut = "signedOut"
+  private static let reached = "history.reached"
 
   static func load(in transaction: ReadTransaction) throws -> ServerBinding {
     var binding = ServerBinding()
@@ -26,9 +27,25 @@ struct ServerBinding: Sendable, Equatable {
       let space = try SyncValues.value(space, in: transaction)
     else { return binding }
     let epoch = try SyncValues.value(epoch, in: transaction) ?? ""
-    let position = try cursors(in: transaction).filter { $0.epoch == epoch }.map(\.position).max()
+    let position = try reached(epoch, in: transaction)
     binding.history = ServerHistory(server: server, space: space, epoch: epoch, position: position ?? 0)
     return binding
+  }
+
+  /// The highest position of a history that the file has been told of, also by cursors that were given up since.
+  private static func reached(_ epoch: String, in transaction: ReadTransaction) throws -> Int64? {
+    let noted = try SyncValues.value(reached, in: transaction).flatMap(Cursor.init(token:))
+    var known = try cursors(in: transaction)
+    if let noted { known.append(noted) }
+    return known.filter { $0.epoch == epoch }.map(\.position).max()
+  }
+
+  /// Notes how far a cursor was that is given up.
+  static func note(_ token: String?, in transaction: WriteTransaction) throws {
+    guard let cursor = token.flatMap(Cursor.init(token:)) else { return }
+    let known = try reached(cursor.epoch, in: transaction) ?? -1
+    let highest = Cursor(epoch: cursor.epoch, position: max(cursor.position, known), scopeMark: "")
+    try SyncValues.set(reached, highest.token, in: transaction)
   }
 
   private static func cursors(in transaction: ReadTransaction) throws -> [Cursor] {
@@ -70,12 +87,13 @@ struct ServerBinding: Sendable, Equatable {
   /// Notes that what is here has been compared with a history, and goes on from it.
   static func take(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
     if let history { try save(history, in: transaction) }
+    try SyncValues.remove(reached, in: transaction)
     try SyncValues.remove(adopting, in: transaction)
   }
 
   /// Gives up the history that was followed: the next one that answers is adopted.
   static func adoptNext(in transaction: WriteTransaction) throws {
-    for key in [server, space, epoch] { try SyncValues.remove(key, in: transaction) }
+    for key in [server, space, epoch, reached] { try SyncValues.remove(key, in: transaction) }
     try SyncValues.set(adopting, "1", in: transaction)
   }
 

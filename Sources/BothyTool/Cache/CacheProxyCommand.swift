@@ -16,7 +16,9 @@ struct CacheProxyCommand: AsyncParsableCommand {
       answered from there, with its Age; stale copies are confirmed with the origin,
       and stand in for it when it fails unless it forbids that. Other methods than
       GET pass through and remove what they outdate. A request with an Authorization
-      field passes through: the proxy may have several users.
+      field, a cookie or a key passes through: the proxy may have several users.
+      It answers under IP addresses, localhost, --host, the origin's name and the
+      names of --allow-host only, and takes no changes from pages of other sites.
 
       Example:  bothy cache proxy --origin https://tiles.example.org --listen 8081
                 curl -i http://127.0.0.1:8081/16/10472/22982.png
@@ -27,6 +29,8 @@ struct CacheProxyCommand: AsyncParsableCommand {
   var origin: String
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "port")) var listen = 8081
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
+  @Option(help: ArgumentHelp("A further name that it answers under; repeatable.", valueName: "name"))
+  var allowHost: [String] = []
   @OptionGroup var store: CacheStoreOptions
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @OptionGroup var output: OutputOptions
@@ -43,6 +47,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
       port: listen, source: try CacheProxyConfiguration.source(origin: origin), cache: cache, loader: loader,
       logger: logger())
     configuration.host = host
+    configuration.allowedHosts = allowHost
     configuration.now = { clock.now() }
     let proxy = CacheProxy(configuration)
     let (output, origin) = (output, origin)

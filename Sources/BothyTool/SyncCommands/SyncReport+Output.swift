@@ -8,7 +8,12 @@ extension SyncReport {
     var lines = ["Sent \(pushed), received \(pulled), \(requests) request\(requests == 1 ? "" : "s")."]
     if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
     lines += failures.map { "Refused: \($0.operation.rawValue) of \($0.record): \($0.message)" }
-    lines += overwritten.map { "Overwritten by the server: \($0.record)" }
+    let refused = Set(failures.map(\.record))
+    lines += overwritten.map { lost in
+      refused.contains(lost.record)
+        ? "Undone, because it was refused: \(lost.record)"
+        : "Gave way to what another device or person changed: \(lost.record)"
+    }
     if !lost.isEmpty {
       let names = lost.prefix(5).map { "\($0)" }.joined(separator: ", ")
       lines.append(

@@ -94,7 +94,8 @@ struct ProxyConnectionTests {
       let none = try await line.ask("DELETE /c HTTP/1.1\r\nHost: x\r\n\r\n")
       #expect(none.status == 204 && none.fields[.contentLength] == nil)
       proxy.origin.answers(200, [:], "pieces")
-      let pieces = try await line.ask("POST /c HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")
+      let pieces = try await line.ask(
+        "POST /c HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nContent-Length: 3\r\n\r\nabc")
       #expect(pieces.text == "6\r\npieces\r\n0\r\n\r\n" && pieces.fields[.transferEncoding] == "chunked")
       #expect(proxy.origin.last?.body == Data("abc".utf8))
       #expect(try await line.ask("GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n").text == "kept")
@@ -110,13 +111,16 @@ struct ProxyConnectionTests {
     }
     try await proxy.connected { line async throws in
       let body = String(repeating: "x", count: 11)
-      let reply = try await line.ask("PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n" + body)
+      let reply = try await line.ask(
+        "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nContent-Length: 11\r\n\r\n" + body)
       #expect(reply.status == 413 && reply.fields[.connection] == "close" && proxy.origin.requests.isEmpty)
       #expect(try await line.isEnded())
     }
     try await proxy.connected { line async throws in
       proxy.origin.answers(201, [.contentLength: "2"], "ok")
-      try await line.send("PUT /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+      try await line.send(
+        "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+      )
       #expect(try await line.reply(hasBody: false).status == 100)
       #expect(try await line.ask("abc").status == 201)
     }

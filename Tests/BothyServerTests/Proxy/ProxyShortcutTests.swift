@@ -66,7 +66,8 @@ struct ProxyShortcutTests {
       for _ in 0..<2 {
         proxy.origin.answers(201, [.contentLength: "4"], "made")
         let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(known.utf8.count)"
-        try await line.send("POST /c HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
+        try await line.send(
+          "POST /c HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
         // From here on the body comes by itself.
         #expect(try await line.reply(hasBody: false).status == 100)
         if isChunked { try await line.send(String(known.utf8.count, radix: 16) + "\r\n") }

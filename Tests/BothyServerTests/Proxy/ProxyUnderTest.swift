@@ -21,6 +21,7 @@ final class ProxyUnderTest: Sendable {
     var source = try CacheProxyConfiguration.source(origin: "http://origin.example")
     if let bodyBytes { source.limits.bodyBytes = bodyBytes }
     var made = CacheProxyConfiguration(port: 0, source: source, cache: cache, loader: origin, logger: logger)
+    made.allowedHosts = ["x"]
     if let requestBytes { made.bodyLimit = requestBytes }
     made.now = { [weak self] in self?.now ?? 0 }
     configuration.withLock { $0 = made }
@@ -35,9 +36,10 @@ final class ProxyUnderTest: Sendable {
   }
 
   func send(
-    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], body: String = ""
+    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], body: String = "",
+    to authority: String? = nil
   ) async throws -> ProxyReply {
-    let answer = try await answer(method, path, fields, body: body)
+    let answer = try await answer(method, path, fields, body: body, to: authority)
     let bytes = Collected()
     try await bytes.take(answer.body)
     var reply = ProxyReply(
@@ -49,10 +51,12 @@ final class ProxyUnderTest: Sendable {
   }
 
   func answer(
-    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], body: String = ""
+    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], body: String = "",
+    to authority: String? = nil
   ) async throws -> ProxyAnswer {
     try await proxy().answer(
-      ProxyRequest(method: method, target: path, fields: fields, body: Data(body.utf8)))
+      ProxyRequest(
+        method: method, target: path, fields: fields, body: Data(body.utf8), authority: authority))
   }
 
   func proxy() throws -> CacheProxy { CacheProxy(try #require(configuration.withLock { $0 })) }

@@ -125,6 +125,41 @@ struct DamagedFileTests {
   }
 
   /// Promises: S-3
+  @Test(
+    "a file whose first page is gone is set aside at its opening, and the error says what to do",
+    arguments: ["zeroed", "overwritten", "cut off"])
+  func firstPage(_ kind: String) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    try abandoned()
+    for suffix in ["", "-wal"] { try FileManager.default.removeItem(atPath: path + suffix) }
+    var bytes = try Data(contentsOf: folder.appendingPathComponent("original.bothy"))
+    switch kind {
+    case "cut off": bytes = bytes.prefix(50)
+    case "zeroed": bytes.replaceSubrange(0..<4096, with: Data(repeating: 0, count: 4096))
+    default: bytes.replaceSubrange(0..<4096, with: Data(repeating: 0xA5, count: 4096))
+    }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let error = #expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) }
+    #expect(error?.code == .corrupt && error?.message.contains("was set aside") == true, "\(error as Any)")
+    let store = try Store(at: path, schema: schema)
+    #expect(store.damagedFiles.count == 1)
+    try store.write { _ = try $0.insert(Record("Item", id: "new", ["text": "x"])) }
+    try store.close()
+  }
+
+  @Test("a file of another kind is refused, and left where it is")
+  func otherKind() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for bytes in [Data(repeating: 0, count: 8192), Data("a letter of some length".utf8)] {
+      try bytes.write(to: URL(fileURLWithPath: path))
+      let error = #expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) }
+      #expect(error?.code == .notADatabase)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+    }
+  }
+
+  /// Promises: S-3
   @Test("a tool opens what there is and leaves the file where it is")
   func left() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing

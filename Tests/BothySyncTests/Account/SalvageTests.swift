@@ -128,6 +128,37 @@ import Testing
     #expect(try again.diagnose().isHealthy)
   }
 
+  @Test("what was pending in a file whose end is cut off is pending again", arguments: [1, 8, 30])
+  func cutOff(_ pages: Int) async throws {
+    let store = try await filled()
+    try await store.store.write { transaction in
+      try transaction.update(Note.self, id: "r1001") { $0.title = "edited" }
+    }
+    try close(store)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    try bytes.dropLast(pages * 4096).write(to: URL(fileURLWithPath: path))
+    let report = try salvage(setAside())
+    #expect(report.pending == 1 && report.lost.isEmpty)
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(!left.contains { $0.contains("-padded") })
+    let again = try open()
+    #expect(await again.sync().failures.isEmpty)
+    #expect(try await titles()["r1001"] == "edited")
+  }
+
+  @Test("a file whose first page is gone says so when something is to be got out of it")
+  func firstPage() async throws {
+    try close(try await filled())
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes.replaceSubrange(0..<4096, with: Data(repeating: 0, count: 4096))
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let file = try setAside()
+    let error = #expect(throws: StoreError.self) { try salvage(file) }
+    #expect(error?.code == .corrupt && error?.message.contains("first page") == true)
+    try SyncedStore.dismiss(damagedFile: file)
+    #expect(try open().store.damagedFiles.isEmpty)
+  }
+
   @Test("records that no server has come back although their part of the outbox can't be read")
   func outbox() async throws {
     let store = try open()

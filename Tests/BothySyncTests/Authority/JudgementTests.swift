@@ -31,6 +31,7 @@ struct JudgementTests {
     case .unchanged: return "unchanged"
     case .conflict: return "conflict"
     case .reject(let rejection): return rejection.code
+    case .taken: return "taken"
     }
   }
 
@@ -97,14 +98,20 @@ struct JudgementTests {
     )
   }
 
-  @Test("A record that may not be seen may not be changed, and a conflict does not show it")
+  @Test("A record that may not be seen may not be changed, and nothing tells it from none")
   func hidden() throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
     let rules = AuthorityRules(schema: Schema(types: [type]))
-    let insert = Self.operation(.insert, ["title": "new", "score": 0])
-    for operation in [insert, Self.operation(.update, base: "5"), Self.operation(.delete, base: "5")] {
-      #expect(try Self.judge(operation, Self.server(), as: "bob", rules: rules) == "forbidden")
+    for record in [Self.server(), Self.server(isDeleted: true), nil] {
+      let made = try Self.judge(Self.operation(.insert), record, as: "bob", rules: rules)
+      #expect(made == (record == nil ? "store" : "taken"), "an id is given once")
+      for (operation, expected) in [
+        (Self.operation(.update, base: "5"), "forbidden"), (Self.operation(.delete, base: "5"), "conflict"),
+        (Self.operation(.insert, ["colour": "red"]), "invalid"),
+      ] {
+        #expect(try Self.judge(operation, record, as: "bob", rules: rules) == expected)
+      }
     }
   }
 

@@ -66,6 +66,69 @@ struct HalvingStories {
     #expect(try await pair.isEven())
   }
 
+  @Test(
+    "A server that answers and takes no change refuses none, whatever the policy, in a dozen requests",
+    arguments: [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch])
+  func takesNothing(_ policy: RejectionPolicy) async throws {
+    for status in [500, 507, 400, 408, 403, 511] {
+      let pair = try await Pair.sharing { $0.rejectionPolicy = policy }
+      try pair.a.retitle("mine")
+      for number in 0..<200 { try pair.a.insert("N\(number)", "new") }
+      pair.a.remote.setScript(forExchange: { request in
+        request.operations.isEmpty ? .none : .status(status, retryAfter: nil)
+      })
+      pair.a.remote.forgetRequests()
+      let report = await pair.a.store.sync()
+      #expect(report.skipped != nil && report.failures.isEmpty && report.overwritten.isEmpty, "\(status)")
+      #expect(pair.a.remote.requests.count <= 16, "\(status)")
+      #expect(try pair.a.store.inbox().isEmpty && pair.a.store.outbox().count == 201)
+      #expect(try pair.a.store.receipt(for: .note("N1")).state == .pending)
+      pair.a.remote.setScript { .none }
+      pair.world.time.advance(by: 1000)
+      #expect(await pair.a.store.sync().pushed == 201)
+      #expect(try await pair.isEven())
+      #expect(try await pair.serverTitle() == "mine")
+    }
+  }
+
+  @Test("Changes on which the server fails, one after the other, hold up no others for long")
+  func manyBad() async throws {
+    let pair = try await Pair.sharing { $0.rejectionPolicy = .discardAndRefetch }
+    for number in 10..<50 { try pair.a.insert("N\(number)", "new") }
+    let bad = Set((10..<22).map { "N\($0)" })
+    refuse(bad, with: 500, pair.a)
+    for _ in 0..<4 { await pair.a.store.sync() }
+    #expect(try await pair.world.serverRecords().count == 29)
+    #expect(try Set(pair.a.store.outbox().map(\.record.id)) == bad)
+    pair.a.remote.setScript { .none }
+    pair.world.time.advance(by: 100_000)
+    await pair.a.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 41)
+  }
+
+  @Test("What refers to a record on which the server fails waits with it, and is not refused")
+  func dependents() async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.rejectionPolicy = .discardAndRefetch }
+    await pair.a.store.sync()
+    for number in 0..<3 {
+      try pair.a.put(.parent("P\(number)"))
+      try pair.a.put(.child("C\(number)", of: "P\(number)"))
+    }
+    refuse(["P1"], with: 500, pair.a)
+    for _ in 0..<3 {
+      let report = await pair.a.store.sync()
+      #expect(report.failures.allSatisfy { $0.record.id == "P1" } && report.overwritten.isEmpty)
+    }
+    #expect(try Set(pair.a.store.outbox().map(\.record.id)) == ["P1", "C1"])
+    #expect(try await pair.world.serverRecords().count == 4)
+    pair.a.remote.setScript { .none }
+    pair.world.time.advance(by: 1000)
+    await pair.a.store.sync()
+    #expect(try await pair.world.serverRecords().count == 6)
+    #expect(try await pair.isEven())
+  }
+
   @Test("A change on which the server fails is sent again under the same id, so it counts once")
   func sameOperation() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)

@@ -45,8 +45,7 @@ enum RedirectRule {
     _ fields: HTTPFields, from: Origin, to: Origin, secrets: Set<HTTPField.Name>
   ) -> HTTPFields {
     guard from != to else { return fields }
-    let dropped = secrets.union([.authorization, .cookie, .proxyAuthorization])
-    return HTTPFields(fields.filter { !dropped.contains($0.name) })
+    return HTTPFields(fields.filter { !secrets.contains($0.name) && !CredentialFields.contains($0.name) })
   }
 
   private static func refuse(_ description: String) -> Step {

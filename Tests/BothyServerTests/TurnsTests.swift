@@ -1,0 +1,54 @@
+import BothyServer
+import BothyStore
+import BothySync
+import HTTPTypes
+import Testing
+
+@Suite("Who is worked for")
+struct TurnsTests {
+  private static let tokens = """
+    [{"token":"a","principal":"ann","spaces":["hut"]},{"token":"b","principal":"bob","spaces":["hut"]}]
+    """
+
+  @Test("One principal's requests have a share and a line; a neighbour's and /healthz pass them")
+  func share() async throws {
+    let ledger = try GatedLedger()
+    var limits = ServerConfiguration.Limits()
+    (limits.concurrency, limits.principalConcurrency, limits.waiting) = (3, 1, 1)
+    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits, ledger: ledger)
+    try await server.run { call async throws in
+      @Sendable func pull(_ token: String) async throws -> Reply {
+        try await call.with(token: token)(.get, "/v1/spaces/hut/changes")
+      }
+      async let first = pull("a")
+      await ledger.waiters(1)
+      // One of these waits in line, and one is too much.
+      async let second = pull("a")
+      async let third = pull("a")
+      async let neighbour = pull("b")
+      await ledger.waiters(2)
+      #expect(try await call(.get, "/healthz").status == 200)
+      ledger.open()
+      let statuses = try await [first, second, third].map(\.status).sorted()
+      #expect(statuses == [200, 200, 503] || statuses == [200, 200, 200], "the line may be free by then")
+      #expect(try await neighbour.status == 200)
+      for _ in 0..<3 { #expect(try await pull("a").status == 200) }
+    }
+  }
+
+  @Test("What is too much for the line is refused at once, with a time to come again")
+  func line() async throws {
+    let ledger = try GatedLedger()
+    var limits = ServerConfiguration.Limits()
+    (limits.concurrency, limits.principalConcurrency, limits.waiting) = (3, 1, 0)
+    try await ServerUnderTest(tokens: Self.tokens, limits: limits, ledger: ledger).run { call async throws in
+      let ann = call.with(token: "a")
+      async let first = ann(.get, "/v1/spaces/hut/changes")
+      await ledger.waiters(1)
+      let refused = try await ann(.get, "/v1/spaces/hut/changes")
+      #expect(refused.status == 503 && refused.headers[.retryAfter] == "1")
+      ledger.open()
+      #expect(try await first.status == 200)
+    }
+  }
+}

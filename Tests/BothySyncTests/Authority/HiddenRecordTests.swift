@@ -1,0 +1,84 @@
+import BothyStore
+import BothySync
+import Testing
+
+/// What somebody can learn by operations about records that they may not see.
+@Suite("Hidden records leave no trace")
+struct HiddenRecordTests {
+  private static let schema = Schema(types: [
+    TypeSchema(
+      "Private",
+      fields: [FieldSchema("email", .text, unique: true), FieldSchema("text", .text, optional: true)],
+      permissions: Permissions(
+        create: .authenticated, read: .shared, update: .shared, delete: .owner, share: .owner)),
+    TypeSchema("Link", fields: [FieldSchema("to", .reference(to: "Private", onDelete: .deny))]),
+  ])
+  private let ann = Principal("ann")
+  private let mal = Principal("mal")
+
+  private func send(
+    _ authority: Authority, _ principal: Principal, _ operations: BothySync.Operation...
+  ) async throws -> [Outcome.Verdict] {
+    let request = SyncRequest(device: principal.name ?? "", operations: operations)
+    return try await authority.sync(space: "s", principal: principal, request).outcomes.map(\.verdict)
+  }
+
+  private func insert(_ id: String, _ email: String) -> BothySync.Operation {
+    Operation(
+      id: "i-\(id)-\(email)", kind: .insert, record: RecordID(type: "Private", id: id),
+      fields: ["email": .string(email)])
+  }
+
+  /// What the verdict says, with the id that was asked for left out.
+  private func words(_ verdict: Outcome.Verdict, _ id: String) -> String {
+    "\(verdict)".replacing(id, with: "ID")
+  }
+
+  @Test("An operation says the same of a hidden record, a hidden tombstone and none")
+  func operations() async throws {
+    let authority = Authority(
+      ledger: try SQLiteLedger(), rules: AuthorityRules(schema: Self.schema), now: { 1000 })
+    _ = try await send(authority, ann, insert("live", "a@x"), insert("dead", "b@x"))
+    _ = try await send(
+      authority, ann,
+      Operation(id: "d", kind: .delete, record: RecordID(type: "Private", id: "dead"), base: "2"))
+    _ = try await send(authority, mal, insert("own", "mal@x"))
+    var said: [Set<String>] = [[], [], [], [], [], [], []]
+    for id in ["live", "dead", "none"] {
+      let record = RecordID(type: "Private", id: id)
+      let verdicts = try await send(
+        authority, mal,
+        Operation(id: "u\(id)", kind: .update, record: record, base: "1", fields: ["text": "x"]),
+        Operation(id: "d\(id)", kind: .delete, record: record, base: "1"),
+        Operation(
+          id: "s\(id)", kind: .update, record: record, base: "1",
+          sharing: SharingChange(add: Sharing(principals: ["mal"]))),
+        Operation(id: "n\(id)", kind: .insert, record: record, fields: ["email": 7]),
+        insert(id, "mal@x"),
+        Operation(
+          id: "r\(id)", kind: .insert, record: RecordID(type: "Link", id: "r"), fields: ["to": .string(id)]))
+      for (index, verdict) in verdicts.enumerated() { said[index].insert(words(verdict, id)) }
+      // Repeated too.
+      let again = try await send(
+        authority, mal, Operation(id: "d\(id)", kind: .delete, record: record, base: "1"))
+      said[6].insert(words(again[0], id))
+    }
+    for (index, words) in said.enumerated() { #expect(words.count == 1, "\(index): \(words)") }
+  }
+
+  @Test("A value that a hidden record has is refused without naming the record")
+  func unique() async throws {
+    let authority = Authority(
+      ledger: try SQLiteLedger(), rules: AuthorityRules(schema: Self.schema), now: { 1000 })
+    _ = try await send(authority, ann, insert("secret-id", "a@x"))
+    let verdict = try await send(authority, mal, insert("new", "a@x"))[0]
+    #expect(!"\(verdict)".contains("secret-id") && "\(verdict)".contains("uniqueViolation"))
+    // Nor is it made over.
+    let taken = try await send(authority, mal, insert("secret-id", "mine@x"))[0]
+    guard case .rejected(let rejection) = taken else {
+      Issue.record("\(taken)")
+      return
+    }
+    #expect(rejection.code == "forbidden")
+  }
+}
