@@ -171,11 +171,14 @@ private struct Sound: SettingsGroup, Equatable {
 
 /// Gives every tile the same few bytes.
 private struct TileServer: ResourceLoader {
+  /// What a PNG begins with: a tile is no text.
+  private static let beginning = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     ResourceResponse(
       status: 200, fields: [:],
       body: AsyncThrowingStream { continuation in
-        continuation.yield(Data(request.url.utf8))
+        continuation.yield(Self.beginning + Data(request.url.utf8))
         continuation.finish()
       })
   }

@@ -1,4 +1,5 @@
 import BothyStore
+import Dispatch
 import Foundation
 import GRDB
 
@@ -45,7 +46,10 @@ public final class SQLiteLedger: Ledger {
       database = pool
       identity = try pool.write(Self.install)
       configuration.readonly = true
+      // Threads are handed out by urgency: those of long readings may all be taken.
+      configuration.targetQueue = .global(qos: .userInteractive)
       health = try DatabaseQueue(path: path, configuration: configuration)
+      configuration.targetQueue = nil
       configuration.maximumReaderCount = Self.searchWidth
       searches = try DatabasePool(path: path, configuration: configuration)
     } catch {

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Stored pictures on a bad network", .timeLimit(.minutes(1)))
+@Suite("Stored pictures on a bad network", .timeLimit(.minutes(5)))
 struct AtOnceTests {
   private struct Rig {
     let clock = VirtualClock()

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What takes the place of a stored tile", .timeLimit(.minutes(1)))
+@Suite("What takes the place of a stored tile", .timeLimit(.minutes(5)))
 struct ReplacementTests {
   /// A vector tile with one empty layer of this name.
   static func vector(_ name: String) -> Data {

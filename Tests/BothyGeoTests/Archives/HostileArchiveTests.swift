@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("Archives that are cut off, zeroed or made to harm", .timeLimit(.minutes(1)))
+@Suite("Archives that are cut off, zeroed or made to harm", .timeLimit(.minutes(5)))
 struct HostileArchiveTests {
   private let scratch: Scratch
 

@@ -7,7 +7,7 @@ import GRDB
 import HTTPTypes
 import Testing
 
-@Suite("Regions that can't be taken away", .timeLimit(.minutes(1)))
+@Suite("Regions that can't be taken away", .timeLimit(.minutes(5)))
 struct RegionSafetyTests {
   /// A region that is loaded, a day ago.
   private func loaded(_ rig: RegionRig) async throws -> Region {
