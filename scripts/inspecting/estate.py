@@ -34,7 +34,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         x = int(self.path.split("/")[-2])
         self.send_response(200)
-        body = f"tile {self.path}".encode()
+        body = b"\x89PNG\r\n\x1a\n" + f"tile {self.path}".encode()
         self.send_header("Cache-Control", "max-age=3600" if x % 3 else "max-age=1, stale-if-error=60" if x % 2 else "max-age=0, must-revalidate")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
