@@ -24,6 +24,7 @@
 /// - `static let schema`, from the types, initial values and attributes of the properties.
 /// - `struct Fields`, so that queries are checked by the compiler: `Query<Todo>().where { $0.done == false }`.
 ///   Private properties are no part of it.
+/// - `var readMark`, by which a save tells what was edited from what is only older. It makes no difference to `==`.
 /// - `encode(to:)` and `init(id:from:)`, which read and write columns one by one: no `Codable`, no reflection.
 /// - An initialiser with a parameter for each property, as visible as the struct, unless the struct declares
 ///   an initialiser itself. `id`, optional properties and properties with an initial value may be left out.
@@ -38,25 +39,28 @@
 /// the schema: what older rows get when the field is new, and records inserted without the struct. A value
 /// that differs each time, such as `Date()` or `makeCode()`, serves the initialiser alone.
 ///
-/// **Options of a field**: ``Named(_:)``, ``Indexed()``, ``Unique()``, ``FullText()``, ``Merge(_:)``,
+/// **Options of a field**: ``Named(_:wire:aliases:)``, ``Indexed()``, ``Unique()``, ``FullText()``, ``Merge(_:)``,
 /// ``OnDelete(_:)``, ``Sensitive()``; ``Transient()`` keeps a property out of the record.
 ///
 /// - Parameters:
 ///   - name: The type's name in the schema, in the file and on the server; the struct's name if left out.
 ///   - writeMode: `.remoteOnly` for records that are written on the server or not at all.
 ///   - permissions: Who may do what on the server; nil lets every authenticated principal do everything.
+///   - wire: The type's name on the wire and on the server, where it is another one. A type that a migration renames keeps
+///     the name it had by itself.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
-  named(init))
+  named(init), named(readMark))
 @attached(extension, conformances: Entity)
 public macro Entity(
-  _ name: String? = nil, writeMode: TypeSchema.WriteMode = .offlineCapable, permissions: Permissions? = nil
+  _ name: String? = nil, writeMode: TypeSchema.WriteMode = .offlineCapable, permissions: Permissions? = nil,
+  wire: String? = nil
 ) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
 /// `@Entity(.local)` and `@Entity("name", .local)`: records that stay on this device.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
-  named(init))
+  named(init), named(readMark))
 @attached(extension, conformances: Entity)
 public macro Entity(_ name: String? = nil, _ scope: EntityScope) =
   #externalMacro(module: "BothyMacros", type: "EntityMacro")
@@ -64,7 +68,7 @@ public macro Entity(_ name: String? = nil, _ scope: EntityScope) =
 /// `@Entity(.local)`: records that stay on this device and are never sent.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
-  named(init))
+  named(init), named(readMark))
 @attached(extension, conformances: Entity)
 public macro Entity(_ scope: EntityScope) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 

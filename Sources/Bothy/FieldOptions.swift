@@ -1,12 +1,19 @@
 // The options of a field: attributes on the stored properties of a struct marked `@Entity`. They add no code.
 
-/// The field's name in the schema, in the file and on the server, where it is not the property's.
+/// The field's names where they are not the property's.
 ///
 /// ```swift
 /// @Named("due_at") var due: Date?
+/// @Named(wire: "title") var heading: String   // called `title` by the server and by older apps
 /// ```
+///
+/// - Parameters:
+///   - name: Its name in the schema and in the file, and on the wire unless `wire` says otherwise.
+///   - wire: Its name on the wire and on the server. A field that a migration renames keeps the name it had by itself.
+///   - aliases: Names under which records on the server may have the field too.
 @attached(peer)
-public macro Named(_ name: String) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+public macro Named(_ name: String? = nil, wire: String? = nil, aliases: [String] = []) =
+  #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Keeps an index, so that filtering and sorting by the field cost what they return, not what the type holds. Of a
 /// `Coordinate` it is an R-tree, for circles, boxes and the nearest.

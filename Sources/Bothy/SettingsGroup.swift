@@ -23,7 +23,7 @@
 /// are given; `static let settings` where a home is, and with it `current`, `commit`, `touch` and `changes`. Without
 /// `in:` make `SharedSettings<LocaleSettings>(in: home)` yourself.
 ///
-/// **What a property may be**: what a field of an `Entity` may, but for references and blobs. ``Named(_:)`` gives it
+/// **What a property may be**: what a field of an `Entity` may, but for references and blobs. ``Named(_:wire:aliases:)`` gives it
 /// another name in the file, ``Transient()`` keeps it out (it has its initial value whenever the group is read),
 /// ``Merge(_:)`` says how a synced group is merged.
 ///

@@ -6,6 +6,8 @@ struct EntityArguments {
   var isLocal = false
   var writeMode: ExprSyntax?
   var permissions: ExprSyntax?
+  /// The type's name on the wire.
+  var wire: String?
   /// Of settings: where they are kept, their version, and what leads to it.
   var home: ExprSyntax?
   var version: ExprSyntax?
@@ -17,6 +19,13 @@ struct EntityArguments {
       switch argument.label?.text {
       case "writeMode": writeMode = argument.expression.trimmed
       case "permissions": permissions = argument.expression.trimmed
+      case "wire":
+        guard let text = argument.expression.literalText else {
+          problems.add(.nameNotLiteral, at: argument.expression)
+          return nil
+        }
+        if !text.isSchemaName { problems.add(.invalidName(text), at: argument.expression) }
+        wire = text
       case "in": home = argument.expression.trimmed
       case "version": version = argument.expression.trimmed
       case "steps": steps = argument.expression.trimmed

@@ -16,6 +16,7 @@ extension EntityDeclaration {
       oneLine.count < 80 ? oneLine : "\n  " + list.joined(separator: ",\n  ") + "\n"
     return """
       nonisolated \(raw: modifier(members))init(\(raw: parameterList)) {\(raw: assignments)
+        self.readMark = Bothy.ReadMark()
       }
       """
   }

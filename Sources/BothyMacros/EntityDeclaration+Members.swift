@@ -7,6 +7,7 @@ extension EntityDeclaration {
   var members: [DeclSyntax] {
     var members: [DeclSyntax] = []
     if declaredID == nil { members.append(idDeclaration) }
+    members.append(markDeclaration)
     if !hasInitialiser { members.append(memberwiseInitialiser) }
     members.append("\(raw: prefix)static var typeName: String { \(literal: typeName) }")
     members.append(schemaDeclaration)
@@ -33,6 +34,12 @@ extension EntityDeclaration {
       ? "\(raw: prefix)var id: String = Bothy.UUIDv7.make()" : "\(raw: prefix)var id: String"
   }
 
+  /// A constant where every initialiser is ours: reading a row would ask for the time only to replace it. There is an
+  /// initial value for a `Decodable` whose keys leave the mark out.
+  private var markDeclaration: DeclSyntax {
+    "\(raw: prefix)var readMark = Bothy.ReadMark\(raw: hasInitialiser ? "()" : ".whole")"
+  }
+
   private var schemaDeclaration: DeclSyntax {
     var arguments: [String] = [typeName.literal]
     let list = fields.map { "\n    " + $0.schemaCall }.joined(separator: ",")
@@ -41,6 +48,7 @@ extension EntityDeclaration {
     if self.arguments.isLocal { arguments.append("synced: false") }
     if let mode = self.arguments.writeMode { arguments.append("writeMode: \(mode)") }
     if let permissions = self.arguments.permissions { arguments.append("permissions: \(permissions)") }
+    if let wire = self.arguments.wire { arguments.append("wire: \(wire.literal)") }
     return """
       \(raw: prefix)static let schema = Bothy.TypeSchema(
         \(raw: arguments.joined(separator: ",\n  "))
@@ -77,6 +85,7 @@ extension EntityDeclaration {
     return """
       \(raw: prefix)init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
         self.id = id\(raw: lines)
+        self.readMark = fields.readMark
       }
       """
   }
@@ -98,6 +107,10 @@ extension EntityProperty {
     if let rule = options.merge { arguments.append("merge: \(rule)") }
     if let rule = options.onDelete { arguments.append("onDelete: \(rule)") }
     if options.isSensitive { arguments.append("sensitive: true") }
+    if let wire = options.wire { arguments.append("wire: \(wire.literal)") }
+    if !options.aliases.isEmpty {
+      arguments.append("aliases: [\(options.aliases.map(\.literal).joined(separator: ", "))]")
+    }
     return ".field(\(arguments.joined(separator: ", ")))"
   }
 }

@@ -28,6 +28,8 @@ struct EntityProperty {
 /// The options of one field.
 struct FieldOptions {
   var name: String?
+  var wire: String?
+  var aliases: [String] = []
   var isIndexed = false
   var isUnique = false
   var isFullText = false
@@ -53,7 +55,7 @@ struct FieldOptions {
       case "Transient": isTransient = true
       case "Merge": merge = argument
       case "OnDelete": onDelete = argument
-      default: readName(argument, of: attribute, problems: &problems)
+      default: readNames(attribute, problems: &problems)
       }
     }
     if isTransient, let other = attributes.fieldMarkers.first(where: { $0.plainName != "Transient" }) {
@@ -61,12 +63,23 @@ struct FieldOptions {
     }
   }
 
-  private mutating func readName(
-    _ argument: ExprSyntax?, of attribute: AttributeSyntax, problems: inout Problems
-  ) {
-    guard let text = argument?.literalText else { return problems.add(.nameNotLiteral, at: attribute) }
-    if !text.isSchemaName || text == "id" { problems.add(.invalidName(text), at: attribute) }
-    name = text
+  /// `@Named("here", wire: "there", aliases: ["elsewhere"])`, any of the three.
+  private mutating func readNames(_ attribute: AttributeSyntax, problems: inout Problems) {
+    guard case .argumentList(let list)? = attribute.arguments, !list.isEmpty else {
+      return problems.add(.nameNotLiteral, at: attribute)
+    }
+    for argument in list {
+      let values = argument.expression.as(ArrayExprSyntax.self)?.elements.map(\.expression)
+      for value in values ?? [argument.expression] {
+        guard let text = value.literalText else { return problems.add(.nameNotLiteral, at: attribute) }
+        if !text.isSchemaName || text == "id" { problems.add(.invalidName(text), at: attribute) }
+        switch argument.label?.text {
+        case "wire": wire = text
+        case "aliases": aliases.append(text)
+        default: name = text
+        }
+      }
+    }
   }
 }
 

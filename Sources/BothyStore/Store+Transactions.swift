@@ -54,7 +54,7 @@ extension Store {
         select.bind(id, at: 1)
         defer { select.reset() }
         guard try select.step() else { return nil }
-        var decoder = FieldDecoder(row: select.pointer, from: 1, type: table.schema.name)
+        var decoder = FieldDecoder(row: select.pointer, table)
         return try E(id: id, from: &decoder)
       }
     } catch { throw known(error) }

@@ -52,31 +52,35 @@ public final class Store: Sendable {
     recorder: (any ChangeRecorder)?
   ) throws {
     try schema.validate()
+    let named = schema.naming(by: migrations)
+    try named.validate()
     self.path = path ?? ":memory:"
     self.options = options
-    secrets = options.secrets ?? Self.ownSecrets(path)
+    let secrets = options.secrets ?? Self.ownSecrets(path)
+    self.secrets = secrets
     self.recorder = recorder
-    catalog = Catalog(schema)
     connections =
       try path.map { path throws(StoreError) in
         try Connections(path: path, schemaVersion: schema.version, options: options)
       }
       ?? Connections(inMemory: options)
-    fileCheck =
+    let fileCheck =
       options.damagedFile == .setAside ? path.map { FileCheck(path: $0, logger: options.logger) } : nil
+    self.fileCheck = fileCheck
     let signals = path.flatMap { [connections] path in
       CommitSignals(path: path, options: options, writer: connections.writer)
     }
-    notices = CommitNotices(
-      catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
     do {
-      let (hasConcealed, isCheckDue) = try connections.writer.write { database in
+      let (known, hasConcealed, isCheckDue) = try connections.writer.write { database in
         if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
         let isNew = try !database.tableExists("bothy_meta")
-        let hasConcealed = try Migrator(database: database, recorder: recorder, secrets: secrets)
-          .migrate(to: schema, steps: migrations, path: self.path)
-        return (hasConcealed, try fileCheck != nil && FileCheck.claim(in: database) && !isNew)
+        let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
+          .migrate(to: named, steps: migrations, path: path ?? ":memory:")
+        return (known, hasConcealed, try fileCheck != nil && FileCheck.claim(in: database) && !isNew)
       }
+      catalog = Catalog(known)
+      notices = CommitNotices(
+        catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
       if hasConcealed {
         // Empties the log. Another process that reads holds it back; the log is then emptied by a later checkpoint.
         try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }

@@ -43,6 +43,12 @@ public struct SyncError: Error, Sendable {
     public static let otherServer = Code("otherServer")
     /// There is nothing to decide about: the record has no pending change.
     public static let notPending = Code("notPending")
+    /// The journal keeps the entry no longer.
+    public static let expired = Code("expired")
+    /// What the entry of the journal lost was brought back before.
+    public static let alreadyRestored = Code("alreadyRestored")
+    /// The entry of the journal lost nothing, or its content does not fit the app's schema.
+    public static let notRestorable = Code("notRestorable")
     /// The server answered with something that is not the protocol.
     public static let protocolViolation = Code("protocolViolation")
     /// The cache is off, and the policy wants it.
@@ -107,7 +113,8 @@ public struct SyncError: Error, Sendable {
       .otherServer,
       message
         + " Sync with the first server again; or call `adoptServer()`, which drops what came from the first one "
-        + "and sends what is pending; or open another file, which keeps both apart.",
+        + "and sends what is pending; or `uploadMine()`, which gives this one what it lacks; or `keepApart()`, and open "
+        + "another file for it.",
       underlying: underlying)
   }
 

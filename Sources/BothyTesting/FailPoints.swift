@@ -70,7 +70,7 @@ public final class FailPoints: Sendable {
   public func reset() { state.withLock { $0 = State() } }
 
   /// What the store calls at each step.
-  func pass(_ step: StoreStep, _ origin: WriteOrigin) throws {
+  package func pass(_ step: StoreStep, _ origin: WriteOrigin) throws {
     let error = state.withLock { state -> (any Error)? in
       if state.isDead { return SimulatedCrash() }
       state.passed.append(Passed(step: Step(step), isByApp: origin == .app))

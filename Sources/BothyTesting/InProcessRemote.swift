@@ -40,7 +40,17 @@ public struct InProcessRemote: RemoteStorage {
   }
 
   public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
-    try await mapped { try await authority.query(space: space, principal: principal, query) }
+    try await mapped {
+      var records: [ServerRecord] = []
+      var page = query
+      while true {
+        let (found, more) = try await authority.queryAnswer(space: space, principal: principal, page)
+        records += found
+        guard more, !found.isEmpty else { return records }
+        page.offset = query.offset + records.count
+        page.limit = query.limit.map { max(0, $0 - records.count) }
+      }
+    }
   }
 
   public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
@@ -84,6 +94,8 @@ public struct InProcessRemote: RemoteStorage {
     } catch let error as BlobProblem {
       throw RemoteError(
         error.code == .notFound ? .notFound : .rejected, error.message, code: error.code.rawValue)
+    } catch let error as StoreError where [.unknownType, .unknownField, .invalidQuery].contains(error.code) {
+      throw RemoteError(.rejected, error.message, status: 400, code: "badQuery")
     } catch {
       throw RemoteError(.serverError, "\(error)", status: 500)
     }

@@ -53,8 +53,9 @@ public final class SimulatedWorld {
   ///   - onExchange: gets each exchange of the device that the server has carried out, also where the answer is lost.
   @discardableResult
   public func addDevice(
-    _ name: String? = nil, schema: Schema, configuration: SyncConfiguration = .quiet, skew: Int64 = 0,
-    principal: Principal = Principal("tester"), space: String = "test", timeouts: VirtualClock? = nil,
+    _ name: String? = nil, schema: Schema, migrations: [Migration] = [],
+    configuration: SyncConfiguration = .quiet, skew: Int64 = 0, principal: Principal = Principal("tester"),
+    space: String = "test", timeouts: VirtualClock? = nil,
     onExchange: @escaping @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
@@ -62,8 +63,9 @@ public final class SimulatedWorld {
     server.onExchange = onExchange
     let remote = FaultyRemote(server)
     let device = try SimulatedDevice(
-      name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema, remote: remote,
-      configuration: configuration, clock: time.reader(skew: skew), timeouts: timeouts)
+      name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema,
+      migrations: migrations,
+      remote: remote, configuration: configuration, clock: time.reader(skew: skew), timeouts: timeouts)
     devices.append(device)
     return device
   }
@@ -114,8 +116,8 @@ public final class SimulatedDevice {
   private let timeouts: VirtualClock?
 
   init(
-    name: String, path: String, schema: Schema, remote: FaultyRemote, configuration: SyncConfiguration,
-    clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
+    name: String, path: String, schema: Schema, migrations: [Migration], remote: FaultyRemote,
+    configuration: SyncConfiguration, clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
   ) throws {
     self.name = name
     self.path = path
@@ -124,7 +126,8 @@ public final class SimulatedDevice {
     self.configuration = configuration
     self.clock = clock
     self.timeouts = timeouts
-    store = try Self.open(path, schema, [], remote, configuration, Self.clock(clock, timeouts), failPoints)
+    store = try Self.open(
+      path, schema, migrations, remote, configuration, Self.clock(clock, timeouts), failPoints)
   }
 
   /// Closes the file and opens it again, as a relaunch of the app does. Nothing that was not committed survives.

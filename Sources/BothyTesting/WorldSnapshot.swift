@@ -124,8 +124,8 @@ extension SimulatedDevice {
     for (name, value) in record.fields {
       var writer = JSONWriter()
       value.write(to: &writer)
-      members[name] = try JSONValue(parsing: writer.bytes)
+      if members[name] == nil { members[name] = try JSONValue(parsing: writer.bytes) }
     }
-    return members
+    return members.filter { !$0.value.isNull }
   }
 }

@@ -28,7 +28,8 @@ struct BothyCommand: AsyncParsableCommand {
     subcommands: [
       DemoCommand.self, ServeCommand.self, AdminCommand.self, DatabaseCommand.self, SyncCommand.self,
       StatusCommand.self,
-      OutboxCommand.self, InboxCommand.self, ResolveCommand.self, PurgeCommand.self, ResetCommand.self,
+      OutboxCommand.self, InboxCommand.self, ResolveCommand.self, JournalCommand.self, PurgeCommand.self,
+      ResetCommand.self,
       DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
       CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self, SettingsCommand.self,
       PackCommand.self, InspectCommand.self,

@@ -21,7 +21,9 @@ struct ServeCommand: AsyncParsableCommand {
       groups and its spaces by claims. Files of tokens and keys are read again when
       they change. With --schema records are checked against it, its permissions hold,
       values of unique fields are unique in their space, and what refers to a record
-      that is not there is refused (--no-check-references takes it). SIGINT and SIGTERM let requests that are under way finish. The API
+      that is not there is refused (--no-check-references takes it). With --older-schema
+      devices of older versions of the app go on: what they could not live with is
+      refused at the start. SIGINT and SIGTERM let requests that are under way finish. The API
       describes itself at /openapi.json.
 
       With --database postgres://… any number of processes may serve the same spaces.
@@ -58,6 +60,16 @@ struct ServeCommand: AsyncParsableCommand {
   var blobs: String?
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
   var schema: String?
+  @Option(
+    help: ArgumentHelp(
+      "The schema of an older app that is still in use; may be repeated.", valueName: "file"),
+    completion: .file())
+  var olderSchema: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "A field of an older schema that is gone and was not renamed; may be repeated.", valueName: "type.field"
+    ))
+  var removedField: [String] = []
   @Flag(help: "Take changes that refer to records which the space has not; the schema is checked otherwise.")
   var noCheckReferences = false
   @Option(
@@ -130,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
     _ served: ServedLedger, _ clock: ToolClock
   ) async throws -> ServerConfiguration {
     var rules = AuthorityRules()
-    if let schema { rules.schema = try Schema(json: Standard.read(schema)) }
+    rules.schema = try servedSchema()
     rules.checksReferences = !noCheckReferences
     try await served.adoptSecrets()
     rules.receiveSecrets = served.secretReceiver
@@ -156,6 +168,12 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }
     return configuration
+  }
+
+  private func servedSchema() throws -> Schema? {
+    guard let schema else { return nil }
+    let older = try olderSchema.map { try Schema(json: Standard.read($0)) }
+    return try Schema.fleet(Schema(json: Standard.read(schema)), besides: older, removed: Set(removedField))
   }
 
   private func logger() -> Logger {

@@ -1,7 +1,7 @@
 import BothyCache
 import Testing
 
-@Suite("Keys of resources")
+@Suite("Keys of resources", .timeLimit(.minutes(5)))
 struct ResourceKeyTests {
   @Test("A tile's key is its zoom, column and row, at the corners of the deepest zoom too")
   func tiles() {

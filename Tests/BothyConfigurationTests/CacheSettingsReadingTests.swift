@@ -4,7 +4,7 @@ import Configuration
 import Foundation
 import Testing
 
-@Suite("Settings from where apps store them")
+@Suite("Settings from where apps store them", .timeLimit(.minutes(5)))
 struct CacheSettingsReadingTests {
   /// User defaults and a property list of a test's own, which go with it.
   private final class Places {

@@ -6,7 +6,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("The URL cache that the app shares", .serialized)
+@Suite("The URL cache that the app shares", .serialized, .timeLimit(.minutes(5)))
 struct URLCacheControlTests {
   /// Promises: R-17
   @Test("It is left alone unless it is switched off, and gets back what it had when it is switched on again")

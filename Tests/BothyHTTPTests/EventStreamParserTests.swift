@@ -1,7 +1,7 @@
 import BothyHTTP
 import Testing
 
-@Suite("Server-sent events")
+@Suite("Server-sent events", .timeLimit(.minutes(5)))
 struct EventStreamParserTests {
   private let text =
     "\u{FEFF}: comment\r\nretry: 500\rid: 7\nevent: news\ndata: a\ndata:  b\n\n"

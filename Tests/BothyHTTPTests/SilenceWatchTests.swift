@@ -3,7 +3,7 @@ import BothySync
 import Synchronization
 import Testing
 
-@Suite("A stream from which nothing comes")
+@Suite("A stream from which nothing comes", .timeLimit(.minutes(5)))
 struct SilenceWatchTests {
   @Test("ends with an error that says how long it was silent")
   func silent() async {

@@ -6,7 +6,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("Tokens")
+@Suite("Tokens", .timeLimit(.minutes(5)))
 struct TokenTests {
   private struct Parts {
     let transport: AuthorityTransport

@@ -9,7 +9,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Copies, the map, settings and packs on the page")
+@Suite("Copies, the map, settings and packs on the page", .timeLimit(.minutes(5)))
 struct CopiesAnswerTests {
   /// A cache with three tiles: one fresh for long, one to be renewed, one of which nothing is known of its rule.
   private static func cache(in folder: URL, fresh: [Int] = [1, 2], stale: [Int] = [3]) async throws

@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("The inspector's door")
+@Suite("The inspector's door", .timeLimit(.minutes(5)))
 struct DoorTests {
   @Test("The printed address opens it once, for a cookie that no script and no other site gets hold of")
   func token() async throws {

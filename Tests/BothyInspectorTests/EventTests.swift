@@ -4,7 +4,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("What the page hears of at once")
+@Suite("What the page hears of at once", .timeLimit(.minutes(5)))
 struct EventTests {
   /// Runs the watch, and gives the names of the events to `body` as they come.
   private func watching(

@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("What waits, on the page")
+@Suite("What waits, on the page", .timeLimit(.minutes(5)))
 struct PendingAnswerTests {
   @Test("Each entry says why it waits")
   func reasons() async throws {

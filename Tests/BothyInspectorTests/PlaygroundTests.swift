@@ -6,7 +6,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-@Suite("The playground")
+@Suite("The playground", .timeLimit(.minutes(5)))
 struct PlaygroundTests {
   /// Two devices, a server that wants to know the country, and a browser that was let in.
   private func play() async throws -> (world: SimulatedWorld, visitor: Visitor) {

@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Records on the page")
+@Suite("Records on the page", .timeLimit(.minutes(5)))
 struct RecordAnswerTests {
   @Test("The overview has the types with their counts, what waits, and where the server is")
   func overview() async throws {

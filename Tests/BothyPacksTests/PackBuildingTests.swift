@@ -3,7 +3,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite struct PackBuildingTests {
+@Suite(.timeLimit(.minutes(5))) struct PackBuildingTests {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -3,7 +3,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite struct PackReadingTests {
+@Suite(.timeLimit(.minutes(5))) struct PackReadingTests {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite struct PackShelfTests {
+@Suite(.timeLimit(.minutes(5))) struct PackShelfTests {
   let folder: TemporaryFolder
   let shelf: PackShelf
 

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// PMTiles files as they are, read by parts over HTTP.
-@Suite("Archives by parts")
+@Suite("Archives by parts", .timeLimit(.minutes(5)))
 struct ArchiveRouteTests {
   /// Makes an archive of the tiles of two zooms; `salt` tells versions apart.
   private func makeArchive(_ folder: TileFolderUnderTest, salt: String) throws -> [Tile: Data] {

@@ -7,7 +7,7 @@ import NIOCore
 import Testing
 
 /// The addresses of blobs, spoken to as any HTTP client would.
-@Suite("Blob routes")
+@Suite("Blob routes", .timeLimit(.minutes(5)))
 struct BlobRouteTests {
   /// SHA-256 of `hello world` (a well-known value).
   private let name = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"

@@ -3,7 +3,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Containers and digests")
+@Suite("Containers and digests", .timeLimit(.minutes(5)))
 struct ContainerRouteTests {
   @Test("a listing has counts and a validator, answers 304 until something changes")
   func listing() async throws {

@@ -8,7 +8,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("Nothing is given away to those who may not have it")
+@Suite("Nothing is given away to those who may not have it", .timeLimit(.minutes(5)))
 struct GivenAwayTests {
   private let record = "/v1/spaces/hut/records/Todo/1"
   private let body = #"{"fields":{"title":"t"}}"#

@@ -7,7 +7,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("Compression")
+@Suite("Compression", .timeLimit(.minutes(5)))
 struct GzipTests {
   @Test("large answers are gzip for those who ask; records with strong tags and small answers are not")
   func answers() async throws {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// What open event streams are told, how often, and what the server keeps for that.
-@Suite("Hints")
+@Suite("Hints", .timeLimit(.minutes(5)))
 struct HintTests {
   @Test("The first hint is told at once, the next not before its time")
   func pace() {

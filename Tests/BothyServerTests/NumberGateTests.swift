@@ -7,7 +7,7 @@ import NIOCore
 import Testing
 
 /// Each gate of the server with the extreme numbers: an answer, and a process that goes on.
-@Suite("Extreme numbers at the gates")
+@Suite("Extreme numbers at the gates", .timeLimit(.minutes(5)))
 struct NumberGateTests {
   static let extremes = [
     "0", "-1", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e308", "-1e308",

@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Queries")
+@Suite("Queries", .timeLimit(.minutes(5)))
 struct QueryRouteTests {
   private func fill(_ call: Caller) async throws {
     for number in 1...5 {

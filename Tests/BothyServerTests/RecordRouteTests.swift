@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Records by their address")
+@Suite("Records by their address", .timeLimit(.minutes(5)))
 struct RecordRouteTests {
   private let address = "/v1/spaces/hut/records/Todo/1"
 

@@ -6,7 +6,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("What operators see")
+@Suite("What operators see", .timeLimit(.minutes(5)))
 struct ServiceRouteTests {
   @Test("health is ok, and 503 once the ledger cannot be read")
   func health() async throws {

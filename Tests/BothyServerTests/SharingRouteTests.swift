@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Sharing and lists by their addresses")
+@Suite("Sharing and lists by their addresses", .timeLimit(.minutes(5)))
 struct SharingRouteTests {
   private static let tokens = """
     [{"token":"a","principal":"ann","spaces":["*"]},{"token":"b","principal":"bob","spaces":["*"]}]

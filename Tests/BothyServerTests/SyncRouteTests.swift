@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("The exchange and the pages")
+@Suite("The exchange and the pages", .timeLimit(.minutes(5)))
 struct SyncRouteTests {
   private let sync = "/v1/spaces/hut/sync"
 

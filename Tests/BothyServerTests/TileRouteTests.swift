@@ -9,7 +9,7 @@ import NIOCore
 import Testing
 
 /// Tiles from a folder, asked for as maps and caches do.
-@Suite("Tile routes")
+@Suite("Tile routes", .timeLimit(.minutes(5)))
 struct TileRouteTests {
   private let collection = #"{"type":"FeatureCollection","features":[]}"#
   private let tokens = #"[{"token":"right","principal":"ada","spaces":["hut"]}]"#

@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Who is worked for")
+@Suite("Who is worked for", .timeLimit(.minutes(5)))
 struct TurnsTests {
   private static let tokens = """
     [{"token":"a","principal":"ann","spaces":["hut"]},{"token":"b","principal":"bob","spaces":["hut"]}]

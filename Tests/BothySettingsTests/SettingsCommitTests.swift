@@ -5,7 +5,7 @@ import GRDB
 import Synchronization
 import Testing
 
-@Suite("Committing settings") struct SettingsCommitTests {
+@Suite("Committing settings", .timeLimit(.minutes(5))) struct SettingsCommitTests {
   /// Promises: K-3, K-5
   @Test("the closure, preCommit, the write, postCommit and the event follow one another") func order()
     async throws
@@ -32,6 +32,20 @@ import Testing
     #expect(notes.all == ["closure", "pre 0 7, stored 0", "post 0 7, stored 7, current 7", "committed"])
     #expect(change.old.value == 0 && change.new.value == 7 && change.changedKeys == ["value"])
     #expect(change.origin == .thisProcess)
+  }
+
+  /// Promises: K-3
+  @Test("the event comes after postCommit: a listener that begins there still hears of it") func eventIsLast()
+    async throws
+  {
+    let settings = SharedSettings<Watched>(in: .inMemory())
+    let late = Mutex<[AsyncStream<SettingsChange<Watched>>]>([])
+    let hooks = Watched.Hooks(post: { _, _, settings in late.withLock { $0.append(settings.changes) } })
+    try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 7 } }
+    try settings.commit { $0.value = 8 }
+    let stream = try #require(late.withLock { $0.first })
+    let told = await SharedSettings<Watched>.take(1, of: stream)
+    #expect(told.first?.new.value == 7)
   }
 
   /// Promises: K-3, B-36
@@ -169,6 +183,24 @@ import Testing
     #expect(settings.current.value == 4)
   }
 
+  /// Promises: K-12
+  @Test("a commit that the file refuses at its end is told to nobody, and the next begins before it")
+  func refusedAtTheEnd() async throws {
+    let home = SettingsHome.inMemory()
+    let settings = SharedSettings<Watched>(in: home)
+    try settings.commit { $0.value = 1 }
+    let changes = settings.changes
+    let refusal = RefusedCommits()
+    try await home.store().write { $0.database.add(transactionObserver: refusal, extent: .databaseLifetime) }
+    refusal.isOn.withLock { $0 = true }
+    #expect(throws: (any Error).self) { try settings.commit { $0.value = 2 } }
+    refusal.isOn.withLock { $0 = false }
+    #expect(settings.current.value == 1)
+    #expect(try settings.commit { $0.value += 2 }.value == 3)
+    let told = await SharedSettings<Watched>.take(1, of: changes)
+    #expect(told.map(\.old.value) == [1] && told.map(\.new.value) == [3])
+  }
+
   /// Promises: K-6
   @Test("threads commit at once: every event is told, once, in the order of the commits") func threads()
     async throws
@@ -194,4 +226,15 @@ import Testing
     #expect(told.first?.old == Watched() && told.last?.new == settings.current)
     #expect(told.allSatisfy { $0.changedKeys.count == 1 && $0.origin == .thisProcess })
   }
+}
+
+/// Refuses commits at their very end while it is on, as a full disk does.
+private final class RefusedCommits: TransactionObserver, Sendable {
+  let isOn = Mutex(false)
+
+  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+  func databaseDidChange(with event: DatabaseEvent) {}
+  func databaseWillCommit() throws { if isOn.withLock({ $0 }) { throw UnknownTimeFormat() } }
+  func databaseDidCommit(_ db: Database) {}
+  func databaseDidRollback(_ db: Database) {}
 }

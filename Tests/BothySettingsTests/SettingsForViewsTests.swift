@@ -2,7 +2,7 @@ import BothySettings
 import Observation
 import Testing
 
-@Suite("Settings in a view") @MainActor struct SettingsForViewsTests {
+@Suite("Settings in a view", .timeLimit(.minutes(5))) @MainActor struct SettingsForViewsTests {
   /// Returns once what `read` reads has been set.
   private func change(of read: () -> Void, after act: () throws -> Void) async rethrows {
     let (told, teller) = AsyncStream.makeStream(of: Void.self)

@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Settings against a model of ten lines") struct SettingsModelTests {
+@Suite("Settings against a model of ten lines", .timeLimit(.minutes(5))) struct SettingsModelTests {
   /// The group as it must be, and what each of two homes on the file must have told.
   struct Model {
     var value = LocaleSettings()

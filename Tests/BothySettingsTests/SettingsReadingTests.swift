@@ -10,7 +10,7 @@ private final class End: Sendable {
   let isOver = Atomic(false)
 }
 
-@Suite("Reading settings") struct SettingsReadingTests {
+@Suite("Reading settings", .timeLimit(.minutes(5))) struct SettingsReadingTests {
   /// Promises: K-2, E-30, B-37
   @Test("the first reads, many at once in several homes, make one row") func firstAccess() async throws {
     let folder = try TemporaryFolder()

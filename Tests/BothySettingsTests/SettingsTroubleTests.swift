@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("Settings that can't be used") struct SettingsTroubleTests {
+@Suite("Settings that can't be used", .timeLimit(.minutes(5))) struct SettingsTroubleTests {
   /// Promises: E-31
   @Test("a file that can't be read gives the defaults and an error, and stays as it is") func unreadable()
     throws

@@ -3,7 +3,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite("Settings by name, for tools") struct StoredSettingsTests {
+@Suite("Settings by name, for tools", .timeLimit(.minutes(5))) struct StoredSettingsTests {
   @Test("what a tool sets is checked by kind, written once, and told to the app") func set() async throws {
     let folder = try TemporaryFolder()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())

@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Settings that are synced") struct SyncedSettingsTests {
+@Suite("Settings that are synced", .timeLimit(.minutes(5))) struct SyncedSettingsTests {
   private static let schema = Schema(types: [LocaleSettings.recordType])
 
   private func settings(of device: SimulatedDevice) -> SharedSettings<LocaleSettings> {

@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Convergence")
+@Suite("Convergence", .timeLimit(.minutes(minutesForSeeds)))
 struct ConvergenceTests {
   /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone.
   static let seeds: [UInt64] = {

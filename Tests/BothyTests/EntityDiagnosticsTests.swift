@@ -1,7 +1,8 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite("What @Entity says when a struct can't be an entity") struct EntityDiagnosticsTests {
+@Suite("What @Entity says when a struct can't be an entity", .timeLimit(.minutes(5)))
+struct EntityDiagnosticsTests {
   /// A mistake, the sentence about it and where it stands, and the corrections offered with their results.
   struct Mistake: CustomTestStringConvertible, Sendable {
     let source: String

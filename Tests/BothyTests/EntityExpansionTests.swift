@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("The text that @Entity writes") struct EntityExpansionTests {
+@Suite("The text that @Entity writes", .timeLimit(.minutes(5))) struct EntityExpansionTests {
   @Test("of a plain struct") func plain() {
     expectExpansion(
       """
@@ -18,6 +18,8 @@ import Testing
 
         nonisolated var id: String
 
+        nonisolated var readMark = Bothy.ReadMark.whole
+
         nonisolated init(
           id: String = Bothy.UUIDv7.make(),
           title: String,
@@ -28,6 +30,7 @@ import Testing
           self.title = title
           self.done = done
           self.due = due
+          self.readMark = Bothy.ReadMark()
         }
 
         nonisolated static var typeName: String {
@@ -73,6 +76,7 @@ import Testing
           self.title = try String(fromField: &fields)
           self.done = try Bool(fromField: &fields)
           self.due = try Date?(fromField: &fields)
+          self.readMark = fields.readMark
         }
       }
 
@@ -107,6 +111,8 @@ import Testing
         public var isOpen = true
         private var state: State = .fresh
 
+        nonisolated public var readMark = Bothy.ReadMark.whole
+
         nonisolated public init(
           id: String,
           title: String,
@@ -121,6 +127,7 @@ import Testing
           self.views = views
           self.list = list
           self.isOpen = isOpen
+          self.readMark = Bothy.ReadMark()
         }
 
         nonisolated public static var typeName: String {
@@ -177,6 +184,7 @@ import Testing
           self.views = try Int(fromField: &fields)
           self.list = try Reference<TodoList>(fromField: &fields)
           self.state = try State(fromField: &fields)
+          self.readMark = fields.readMark
         }
       }
 
@@ -214,6 +222,8 @@ import Testing
         @Transient let rank = 1
         init(text: String) { self.text = text }
         func shout() {}
+
+        nonisolated var readMark = Bothy.ReadMark()
 
         nonisolated static var typeName: String {
           "Note"
@@ -259,6 +269,7 @@ import Testing
           self.text = try String(fromField: &fields)
           self.tag = try String(fromField: &fields)
           self.`default` = try Int(fromField: &fields)
+          self.readMark = fields.readMark
         }
       }
 

@@ -2,7 +2,7 @@ import Bothy
 import Foundation
 import Testing
 
-@Suite("An @Entity struct and the store") struct EntityRoundTripTests {
+@Suite("An @Entity struct and the store", .timeLimit(.minutes(5))) struct EntityRoundTripTests {
   @Test("comes back as it went in, whatever kinds its fields have") func everyKind() throws {
     let store = try Self.store()
     let todo = Todo(title: "target")
@@ -44,6 +44,17 @@ import Testing
       #expect(try record.entity() == entity)
     }
     #expect(Record(Everything.bare(todo))["maybePlace"] == .null)
+  }
+
+  @Test("is kept by the app as JSON with its mark, and read from JSON without one") func codable() throws {
+    let store = try Store(inMemory: Schema(Stop.self))
+    try store.write { try $0.insert(Stop(name: "pier")) }
+    let stop = try #require(try store.fetch(Query<Stop>()).first)
+    let json = try JSONEncoder().encode(stop)
+    #expect(String(decoding: json, as: UTF8.self).contains("\"readMark\":0"))
+    #expect(try JSONDecoder().decode(Stop.self, from: json) == stop)
+    let bare = Data(#"{"id":"s1","name":"quay"}"#.utf8)
+    #expect(try JSONDecoder().decode(Stop.self, from: bare) == Stop(id: "s1", name: "quay"))
   }
 
   @Test("keeps what an update wrote, nil included") func update() throws {

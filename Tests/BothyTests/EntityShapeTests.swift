@@ -2,7 +2,7 @@ import Bothy
 import Foundation
 import Testing
 
-@Suite("What @Entity makes of a struct") struct EntityShapeTests {
+@Suite("What @Entity makes of a struct", .timeLimit(.minutes(5))) struct EntityShapeTests {
   @Test("the schema has every stored property, in order, with its options") func schema() {
     let expected = TypeSchema(
       "todo",

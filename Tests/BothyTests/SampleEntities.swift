@@ -15,6 +15,10 @@ struct Address: Codable, JSONField, Hashable {
   var number = 1
 }
 
+@Entity struct Stop: Hashable, Codable {
+  var name: String
+}
+
 @Entity struct TodoList: Hashable {
   @Unique var name: String
   var parent: Reference<TodoList>?

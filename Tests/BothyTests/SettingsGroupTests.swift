@@ -33,7 +33,7 @@ private let settingsMacro = [
     type: SettingsGroupMacro.self, conformances: ["SettingsGroup", "HostedSettingsGroup"])
 ]
 
-@Suite("A struct marked @SettingsGroup") struct SettingsGroupTests {
+@Suite("A struct marked @SettingsGroup", .timeLimit(.minutes(5))) struct SettingsGroupTests {
   /// Promises: K-1, K-7
   @Test("is adopted by one line, and read, changed and followed by its name") func hosted() async throws {
     #expect(LocaleSettings.current.languageLocale == "en" && LocaleSettings.current.volume == nil)

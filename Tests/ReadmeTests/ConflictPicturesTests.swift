@@ -8,7 +8,7 @@ import Testing
   @Merge(.counter) var visits = 0
 }
 
-@Suite("The pictures of the article about conflicts")
+@Suite("The pictures of the article about conflicts", .timeLimit(.minutes(5)))
 struct ConflictPicturesTests {
   /// A conflict, as it is drawn, and what a policy makes of it on both devices.
   private func settled(

@@ -58,7 +58,7 @@ enum NextVersion {
   // settings: end
 }
 
-@Suite("The code of the article about settings")
+@Suite("The code of the article about settings", .timeLimit(.minutes(5)))
 struct SettingsGuideTests {
   /// Promises: K-3, K-5, B-36
   @Test("hooks refuse and follow up") func hooks() throws {

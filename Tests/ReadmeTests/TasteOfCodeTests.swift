@@ -12,7 +12,7 @@ import Testing
 }
 // README: end
 
-@Suite("The README's code")
+@Suite("The README's code", .timeLimit(.minutes(5)))
 struct TasteOfCodeTests {
   @Test("does what it says")
   func runs() async throws {
@@ -56,7 +56,7 @@ private let home = SettingsHome.inMemory()
 @SettingsGroup(in: home) struct Reading { var fontSize = 17 }
 // README: end
 
-@Suite("The README's settings")
+@Suite("The README's settings", .timeLimit(.minutes(5)))
 struct TasteOfSettingsTests {
   /// Promises: K-1, K-7
   @Test("are what they say") func runs() throws {
@@ -77,7 +77,7 @@ struct TasteOfSettingsTests {
 }
 // README: end
 
-@Suite("The README's code for places")
+@Suite("The README's code for places", .timeLimit(.minutes(5)))
 struct TasteOfPlacesTests {
   @Test("finds what is near")
   func runs() throws {

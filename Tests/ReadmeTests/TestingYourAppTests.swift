@@ -37,7 +37,7 @@ struct HutBook {
 }
 // docs: end
 
-@Suite("An app's tests with BothyTesting")
+@Suite("An app's tests with BothyTesting", .timeLimit(.minutes(5)))
 struct TestingYourAppTests {
   // docs: begin
   /// Two wardens' tablets and their server; the hut is open and both have its book.

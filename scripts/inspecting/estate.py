@@ -59,6 +59,13 @@ class Estate:
             raise AssertionError(f"bothy {' '.join(map(str, arguments))} ended with {done.returncode}: {done.stderr}")
         return done.stdout
 
+    def tool_fails(self, *arguments):
+        """What a command that fails says."""
+        done = subprocess.run([self.bothy, *map(str, arguments)], capture_output=True, text=True, cwd=self.folder)
+        if done.returncode == 0:
+            raise AssertionError(f"bothy {' '.join(map(str, arguments))} did not fail.")
+        return done.stderr
+
     def write(self, name, value):
         (self.folder / name).write_text(json.dumps(value))
         return self.path(name)

@@ -38,7 +38,7 @@ final class Watch: Service {
   }
 
   private func followStore() async {
-    for await notice in subjects.store.store.commits {
+    for await notice in subjects.store.store.allCommits {
       noteSyncing()
       board.send(
         InspectorEvent(.store) { writer in

@@ -8,6 +8,7 @@ import overview from "./overview.js";
 import records from "./records.js";
 import pending from "./pending.js";
 import inbox from "./inbox.js";
+import journal from "./journal.js";
 import timeline from "./timeline.js";
 import containers from "./containers.js";
 import cache from "./cache.js";
@@ -15,10 +16,10 @@ import map from "./map.js";
 import settings from "./settings.js";
 import packs from "./packs.js";
 
-const views = { overview, records, pending, inbox, timeline, containers, cache, map, settings, packs };
+const views = { overview, records, pending, inbox, journal, timeline, containers, cache, map, settings, packs };
 const sections = [
   ["overview", "Overview"], ["records", "Records"], ["pending", "Waiting"], ["inbox", "Inbox"],
-  ["timeline", "Timeline"], ["containers", "Containers"], ["cache", "Caches"], ["map", "Map"],
+  ["journal", "Journal"], ["timeline", "Timeline"], ["containers", "Containers"], ["cache", "Caches"], ["map", "Map"],
   ["settings", "Settings"], ["packs", "Packs"],
 ];
 const main = document.getElementById("main");

@@ -30,6 +30,7 @@ enum Assets {
     "/assets/records.js": (PackageResources.records_js, script),
     "/assets/pending.js": (PackageResources.pending_js, script),
     "/assets/inbox.js": (PackageResources.inbox_js, script),
+    "/assets/journal.js": (PackageResources.journal_js, script),
     "/assets/timeline.js": (PackageResources.timeline_js, script),
     "/assets/containers.js": (PackageResources.containers_js, script),
     "/assets/cache.js": (PackageResources.cache_js, script),

@@ -7,6 +7,7 @@ extension InspectorRoutes {
   func change(_ call: InspectorCall) async throws -> Answer? {
     switch call.path {
     case "/api/resolve": return try await resolve(call.members())
+    case "/api/journal/restore": return try await restore(call.members())
     case "/api/sync": return try await sync()
     case "/api/pause": return try pause(true)
     case "/api/resume": return try pause(false)
@@ -37,6 +38,26 @@ extension InspectorRoutes {
     return .object { writer in
       writer.members(record)
       writer.member("resolution", resolution.rawValue)
+      writer.member("state", state)
+    }
+  }
+
+  /// `{"number"}`; 409 when that was restored before, can't be, or is kept no longer.
+  private func restore(_ members: [String: JSONValue]) async throws -> Answer {
+    guard let number = members["number"]?.intValue else {
+      throw Problem(.badRequest, "badDecision", "A restoring names the decision by its number.")
+    }
+    let receipt: SaveReceipt
+    do { receipt = try await subjects.store.journal.restore(number) } catch let error as SyncError {
+      throw Problem(.conflict, error.code.description, error.message)
+    }
+    let state = try subjects.store.state(of: receipt.record).name
+    watch.noteChange(
+      Timeline.Moment(
+        time: subjects.now, kind: .decided, text: "\(receipt.record): restored, now \(state)."))
+    return .object { writer in
+      writer.members(receipt.record)
+      writer.member("number", number)
       writer.member("state", state)
     }
   }

@@ -48,6 +48,7 @@ struct InspectorRoutes: Sendable {
         try writer.list("entries", inbox.entries) { try PendingWork.write($1, in: store, to: &$0) }
         writer.member("total", inbox.total)
       }
+    case "/api/journal": return try journal(call)
     case "/api/timeline": return try timeline(call)
     case "/api/history": return try await history(call)
     case "/api/containers":
@@ -100,6 +101,17 @@ struct InspectorRoutes: Sendable {
       writer.member("server", subjects.server != nil)
       writer.member("reachable", watch.isReachable)
       writer.object("next", entries.count > limit ? entries[limit - 1].record : nil) { $0.members($1) }
+    }
+  }
+
+  private func journal(_ call: InspectorCall) throws -> Answer {
+    let limit = call.count("limit", otherwise: 25, most: 200)
+    let before = call.given("before").flatMap(Int64.init)
+    let entries = try subjects.store.journal.entries(
+      losing: call.given("lost") != nil, before: before, limit: limit + 1)
+    return .object { writer in
+      writer.list("entries", Array(entries.prefix(limit))) { $1.writeMembers(to: &$0) }
+      writer.member("next", entries.count > limit ? entries[limit - 1].number : nil)
     }
   }
 

@@ -102,6 +102,7 @@ enum OpenAPISchemas {
       "reset":{"type":"boolean","description":"This page starts a complete snapshot of the scope."},
       "otherHistory":{"type":"boolean","description":"The cursor is of another history than the server's."},
       "changes":{"type":"array","items":{"$ref":"#/components/schemas/Record"}},
+      "types":{"type":"array","items":{"type":"string"},"description":"Types of which the principal sees other records than when the cursor was given out. What a device has of one that it declares is to be asked for anew."},
       "outOfScope":{"type":"array","items":{"type":"object","required":["type","id"],"properties":{
         "type":{"type":"string"},"id":{"type":"string"}}}}},"additionalProperties":false},
     "SyncResponse":{"type":"object","required":["serverTime","outcomes","pages"],"properties":{

@@ -10,13 +10,15 @@ public struct Migration: Sendable {
 
   /// A change that can't be told from two schemas alone. What waits to be sent is changed with the rows.
   public enum Step: Sendable {
-    /// The type gets another name, and references to it follow. No record is rewritten.
+    /// The type gets another name, and references to it follow. No record is rewritten. On the wire it keeps the name it
+    /// had, so that older apps and the server know it.
     case renameType(from: String, to: String)
-    /// The field gets another name; its values stay.
+    /// The field gets another name; its values stay. On the wire it keeps the name it had, so that it is one field for
+    /// older apps, the server and new installs: keep the step in the list, or give the field its `wire` name.
     case renameField(type: String, from: String, to: String)
     /// The type and all its records go.
     case dropType(String)
-    /// The field goes, with its value in every record.
+    /// The field goes. Of synced types its values are kept aside, because other devices and the server go on to have them.
     case dropField(type: String, field: String)
     /// The field becomes sensitive in the new schema. Its values move to the secret store, and the next push carries
     /// them as secrets, also those of records that had nothing pending. Runs once a row that has a value.

@@ -10,16 +10,17 @@ struct Migrator {
 
   /// True if values became sensitive: the write-ahead log still has them then. Throws `StoreError` `.newerFile`,
   /// `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
-  func migrate(to target: Schema, steps: [Migration], path: String) throws -> Bool {
+  func migrate(to declared: Schema, steps: [Migration], path: String) throws -> (Schema, hasConcealed: Bool) {
     let installer = SchemaInstaller(database: database)
     guard var current = try SchemaInstaller.stored(in: database) else {
       try installer.installFormat()
-      for type in target.types { try installer.create(type) }
-      try installer.save(target)
-      return false
+      for type in declared.types { try installer.create(type) }
+      try installer.save(declared)
+      return (declared, false)
     }
     try installer.upgradeFormat(with: current)
-    if current == target { return false }
+    var target = declared.inheriting(from: current)
+    if current == target { return (target, false) }
     guard current.version <= target.version else {
       throw StoreError(
         .newerFile,
@@ -36,9 +37,25 @@ struct Migrator {
           underlying: error)
       }
     }
+    target = declared.inheriting(from: current)
     try apply(SchemaChange(from: current, to: target), installer, path: path)
+    for type in target.types where type.isSynced {
+      guard let before = current[type.name] else { continue }
+      try rename(from: before, to: type)
+      try KeptAside(database: database).adopt(type)
+    }
+    try target.validate()
     try installer.save(target)
-    return pending.contains { if case .makeSensitive = $0.step { true } else { false } }
+    let hasConcealed = pending.contains { if case .makeSensitive = $0.step { true } else { false } }
+    return (target, hasConcealed)
+  }
+
+  /// Renames what is known of the records besides their columns, where the names of the wire mean other fields than before.
+  private func rename(from old: TypeSchema, to new: TypeSchema) throws {
+    let (before, after) = (NameMap(old), NameMap(new))
+    guard new.isSynced, before != after else { return }
+    try KeptAside(database: database).rename(new.name, from: before, to: after)
+    try recorder?.rename(new.name, from: before, to: after, in: database)
   }
 
   private func apply(_ change: SchemaChange, _ installer: SchemaInstaller, path: String) throws {
@@ -48,7 +65,10 @@ struct Migrator {
         "\(path) does not fit the declared schema. " + change.problems.joined(separator: " "))
     }
     for (type, field) in change.newFields { try installer.add(field, to: type) }
-    for (type, field) in change.newlyRequired { try installer.fill(field, of: type, onlyNull: true) }
+    for (type, field) in change.newlyRequired {
+      try installer.markMissing(field, of: type)
+      try installer.fill(field, of: type, onlyNull: true)
+    }
     for type in change.newTypes { try installer.create(type) }
     for type in change.reindexed {
       try installer.dropIndexes(of: type)
@@ -68,7 +88,13 @@ struct Migrator {
         sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
       try database.execute(
         sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
+      if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
       schema.types[position].name = to
+      for (index, type) in schema.types.enumerated() {
+        for (place, field) in type.fields.enumerated() where field.kind.target?.type == from {
+          schema.types[index].fields[place].kind = field.kind.referring { _ in to }
+        }
+      }
       try installer.createIndexes(of: schema.types[position])
     case .renameField(let type, let from, let to):
       try renameField(type, from, to, on: &schema, installer)
@@ -80,8 +106,11 @@ struct Migrator {
       let position = try Self.position(of: type, in: schema)
       let field = try Self.field(name, of: schema.types[position])
       try installer.dropIndexes(of: schema.types[position])
-      try installer.drop(schema.types[position].fields[field], of: schema.types[position])
+      let before = schema.types[position]
+      try KeptAside(database: database).keep(before.fields[field], of: before)
+      try installer.drop(before.fields[field], of: before)
       schema.types[position].fields.remove(at: field)
+      try rename(from: before, to: schema.types[position])
       try installer.createIndexes(of: schema.types[position])
     case .convertField(let type, let name, let convert):
       try convertField(type, name, convert, on: &schema, target: target, installer)
@@ -127,7 +156,9 @@ struct Migrator {
     let position = try Self.position(of: type, in: schema)
     let field = try Self.field(from, of: schema.types[position])
     try installer.dropIndexes(of: schema.types[position])
-    let old = schema.types[position].fields[field].columns
+    let former = schema.types[position]
+    let old = former.fields[field].columns
+    if former.isSynced { schema.types[position].fields[field].wire = former.fields[field].wireName }
     schema.types[position].fields[field].name = to
     for (before, after) in zip(old, schema.types[position].fields[field].columns) {
       try database.execute(
@@ -138,6 +169,7 @@ struct Migrator {
     try database.execute(
       sql: "UPDATE bothy_link SET field = ?3 WHERE owner_type = ?1 AND field = ?2",
       arguments: [type, from, to])
+    try rename(from: former, to: schema.types[position])
     try installer.createIndexes(of: schema.types[position])
   }
 

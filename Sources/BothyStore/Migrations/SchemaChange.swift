@@ -34,6 +34,11 @@ struct SchemaChange {
     if old.isSynced != new.isSynced {
       problems.append("\(new.name) can't change between synced and local-only; declare a new type.")
     }
+    if old.isSynced && old.wireName != new.wireName {
+      problems.append(
+        "\(new.name) was called '\(old.wireName)' on the wire and is called '\(new.wireName)' now, so its records on the "
+          + "server would be those of another type; say `wire: \"\(old.wireName)\"`.")
+    }
     for field in new.fields {
       guard let before = old[field.name] else {
         if field.isOptional || field.defaultValue != nil {
@@ -42,6 +47,12 @@ struct SchemaChange {
           problems.append("The new field \(new.name).\(field.name) must be optional or have a default.")
         }
         continue
+      }
+      if old.isSynced && !([field.wireName] + field.aliases).contains(before.wireName) {
+        problems.append(
+          "\(new.name).\(field.name) was called '\(before.wireName)' on the wire and is called '\(field.wireName)' "
+            + "now, so records on the server would lose it; say `wire: \"\(before.wireName)\"`, or add "
+            + "'\(before.wireName)' to its aliases.")
       }
       if before.isSensitive != field.isSensitive {
         problems.append(

@@ -48,9 +48,23 @@ struct SchemaInstaller {
     for definition in Self.definitions(of: field) {
       try database.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(definition)")
     }
+    try markMissing(field, of: type)
     try fill(field, of: type, onlyNull: false)
-    try AdoptedField(database: database).run(field, of: type)
     try LinkIndex(database: database).rebuild(type: type.name, field: field)
+  }
+
+  /// Notes of each row that the server told of that it has no value in the field: the default that stands there from now on
+  /// is no change of the record.
+  func markMissing(_ field: FieldSchema, of type: TypeSchema) throws {
+    guard type.isSynced, !field.isOptional, field.defaultValue != nil, let column = field.columns.first else {
+      return
+    }
+    try database.execute(
+      sql: """
+        UPDATE \(type.name.quotedIdentifier) SET _extra = json_set(coalesce(_extra, '{}'), '$.' || ?1, json('null'))
+        WHERE _version IS NOT NULL AND \(column.quotedIdentifier) IS NULL
+          AND json_type(coalesce(_extra, '{}'), '$.' || ?1) IS NULL
+        """, arguments: [field.name])
   }
 
   /// Gives rows the field's default value, if it has one.

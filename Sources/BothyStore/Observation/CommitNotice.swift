@@ -34,6 +34,8 @@ public struct CommitStream: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   let store: Store
+  /// Whether commits count too that touched no record, and something beside them that others are to hear of.
+  var includesBookkeeping = false
 
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let lease: SubscriptionLease<NoticeSubscription>
@@ -50,7 +52,7 @@ public struct CommitStream: AsyncSequence, Sendable {
 
   /// Commits count from this call on.
   public func makeAsyncIterator() -> AsyncIterator {
-    let lease = SubscriptionLease(NoticeSubscription(), in: store)
+    let lease = SubscriptionLease(NoticeSubscription(includesBookkeeping: includesBookkeeping), in: store)
     store.notices.request()
     return AsyncIterator(lease)
   }
@@ -65,6 +67,9 @@ final class NoticeSubscription: CommitSubscriber {
   }
 
   private let state = Mutex(State())
+  private let includesBookkeeping: Bool
+
+  init(includesBookkeeping: Bool) { self.includesBookkeeping = includesBookkeeping }
 
   func next(isolation: isolated (any Actor)?) async -> TouchedRecords? {
     await withTaskCancellationHandler {
@@ -81,7 +86,7 @@ final class NoticeSubscription: CommitSubscriber {
   }
 
   func notice(_ touched: TouchedRecords) {
-    guard touched.hasRecords else { return }
+    guard touched.hasRecords || includesBookkeeping && touched.bookkeeping else { return }
     state.withLock { state in
       if state.gathered == nil { state.gathered = touched } else { state.gathered?.formUnion(touched) }
     }

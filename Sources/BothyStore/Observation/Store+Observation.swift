@@ -42,4 +42,7 @@ extension Store {
 
   /// The commits themselves: which records each touched.
   public var commits: CommitStream { CommitStream(store: self) }
+
+  /// The same with commits that touched no record, and something beside them that others are to hear of.
+  package var allCommits: CommitStream { CommitStream(store: self, includesBookkeeping: true) }
 }

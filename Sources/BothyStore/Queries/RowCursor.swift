@@ -24,7 +24,7 @@ struct RowCursor {
       ? try PreparedStatement(query: sql, in: database) : try PreparedStatement(unkept: sql, in: database)
     statement.bind(tail.arguments)
     self.table = table
-    fields = FieldDecoder(row: statement.pointer, from: 1, type: table.schema.name)
+    fields = FieldDecoder(row: statement.pointer, table)
   }
 
   /// Moves to the next row; false when there is none.

@@ -1,6 +1,6 @@
 /// A Swift struct whose values are the records of one type.
 ///
-/// `@Entity` (in `Bothy`) writes the conformance; by hand it is these four members:
+/// `@Entity` (in `Bothy`) writes the conformance; by hand it is these members:
 ///
 /// ```swift
 /// struct Todo: Entity {
@@ -8,6 +8,7 @@
 ///   var id = UUIDv7.make()
 ///   var title: String
 ///   var done = false
+///   var readMark = ReadMark()
 ///
 ///   func encode(to fields: inout FieldEncoder) {
 ///     title.encodeField(to: &fields)
@@ -18,6 +19,7 @@
 ///     self.id = id
 ///     title = try String(fromField: &fields)
 ///     done = try Bool(fromField: &fields)
+///     readMark = fields.readMark
 ///   }
 /// }
 /// ```
@@ -37,6 +39,10 @@ public protocol Entity: Sendable, Identifiable where ID == String {
   static var schema: TypeSchema { get }
   /// The id, unique within the type. Any text will do; `UUIDv7.make()` makes one. It never changes.
   var id: String { get }
+  /// What the value was read as, so that a save changes what the caller has changed and nothing else.
+  ///
+  /// Without the property each save of a value is about all of its fields.
+  var readMark: ReadMark { get }
   /// Hands out the fields, one call each, in the order of `schema.fields`. Runs once for each write of the value.
   func encode(to fields: inout FieldEncoder)
   /// Reads the fields in the order of `schema.fields`. Runs once for each row that is read; throws `StoreError`
@@ -46,6 +52,8 @@ public protocol Entity: Sendable, Identifiable where ID == String {
 
 extension Entity {
   public static var typeName: String { String(describing: Self.self) }
+  /// The mark of a value that counts as a whole.
+  public var readMark: ReadMark { .whole }
 }
 
 extension Entity where Fields == UntypedFields {
@@ -58,7 +66,8 @@ extension FieldSchema {
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
     unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
-    onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false
+    onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false, wire: String? = nil,
+    aliases: [String] = []
   ) -> FieldSchema {
     var kind = Value.fieldKind
     switch kind {
@@ -68,6 +77,6 @@ extension FieldSchema {
     }
     return FieldSchema(
       name, kind, optional: Value.isOptionalField, default: defaultValue?.fieldValue, indexed: indexed,
-      unique: unique, fullText: fullText, merge: merge, sensitive: sensitive)
+      unique: unique, fullText: fullText, merge: merge, sensitive: sensitive, wire: wire, aliases: aliases)
   }
 }

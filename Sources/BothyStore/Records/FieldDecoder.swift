@@ -10,21 +10,47 @@ public struct FieldDecoder {
   private var column: Int32
   private var values: [FieldValue]
   private let type: String
+  /// The column with the row's version; 0 where there is none.
+  private let versionColumn: Int32
+  private let mark: ReadMark
 
   /// Reads the current row of `statement` from `column` on; columns count from 0.
   package init(row statement: OpaquePointer, from column: Int32, type: String) {
+    self.init(row: statement, from: column, versionAt: 0, type: type)
+  }
+
+  /// Reads the current row of a statement that selects the columns of `TypeTable.selectSQL`.
+  package init(row statement: OpaquePointer, _ table: TypeTable) {
+    self.init(
+      row: statement, from: 1, versionAt: table.schema.isSynced ? table.systemColumn + 1 : 0,
+      type: table.schema.name)
+  }
+
+  private init(row statement: OpaquePointer, from column: Int32, versionAt: Int32, type: String) {
     self.statement = statement
     self.column = column
     self.type = type
+    versionColumn = versionAt
+    mark = .whole
     values = []
   }
 
   /// Reads `values` in their order.
-  package init(values: [FieldValue], type: String) {
+  package init(values: [FieldValue], type: String) { self.init(values: values, type: type, mark: .whole) }
+
+  init(values: [FieldValue], type: String, mark: ReadMark) {
     statement = nil
     column = 0
     self.type = type
     self.values = values
+    self.mark = mark
+    versionColumn = 0
+  }
+
+  /// What the fields are read as, for the `readMark` of the value. Costs one C call.
+  public var readMark: ReadMark {
+    guard let statement, versionColumn > 0 else { return mark }
+    return ReadMark(number: max(0, sqlite3_column_int64(statement, versionColumn)))
   }
 
   /// Goes back to `column`, for the next row of the same statement.

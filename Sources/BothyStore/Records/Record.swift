@@ -12,9 +12,22 @@ public struct Record: Sendable, Hashable, Identifiable {
   /// Fields that the server sent and this schema does not know, as one canonical JSON object. They survive
   /// edits and are sent back untouched.
   public var unknownFields: String?
+  /// What a save of the record compares with.
+  package var origin: Origin
+
+  /// Where a record comes from. No content: all are equal.
+  package struct Origin: Sendable, Hashable {
+    package var mark: ReadMark
+    /// Whether all fields were read, so that one which is not given was cleared.
+    package var isWhole = false
+
+    package static func == (left: Origin, right: Origin) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
+  }
 
   /// A record for `insert` and the like, which check its fields. It lives in the container called as its type, when
-  /// no other is given.
+  /// no other is given. With the version that it was read with, what others changed since is left as it is when the
+  /// record is saved.
   public init(
     _ type: String, id: String = UUIDv7.make(), _ fields: [String: FieldValue] = [:],
     container: String? = nil, version: String? = nil, unknownFields: String? = nil
@@ -25,6 +38,7 @@ public struct Record: Sendable, Hashable, Identifiable {
     self.container = container ?? type
     self.version = version
     self.unknownFields = unknownFields
+    origin = Origin(mark: version.map { ReadMark(version: $0) } ?? .whole)
   }
 
   /// The type and the id, which together name the record.
@@ -43,6 +57,7 @@ extension Record {
     var encoder = FieldEncoder(gathering: E.schema.fields.count)
     entity.encode(to: &encoder)
     self.init(E.typeName, id: entity.id, schema: E.schema, values: encoder.values)
+    origin = Origin(mark: entity.readMark, isWhole: true)
   }
 
   /// From values in the order of `schema.fields`.
@@ -53,7 +68,7 @@ extension Record {
 
   /// The entity value of the record. Throws `StoreError` when a field is missing or of another kind.
   public func entity<E: Entity>(_ type: E.Type = E.self) throws(StoreError) -> E {
-    var decoder = FieldDecoder(values: values(for: E.schema), type: E.typeName)
+    var decoder = FieldDecoder(values: values(for: E.schema), type: E.typeName, mark: origin.mark)
     return try E(id: id, from: &decoder)
   }
 

@@ -17,6 +17,10 @@ package final class TypeTable: Sendable {
   /// Position and first parameter (or column) of each field by name.
   package let positions: [String: Int]
   package let firstColumn: [Int32]
+  /// The names that a record's kept-aside members may have for each field: its own and its aliases'.
+  package let asideNames: [[String]]
+  /// Whether any field has aliases.
+  package let hasAliases: Bool
   /// Whether a field is a list of references, which is indexed beside the table.
   package let hasListReferences: Bool
   /// The fields that name blobs, and their quoted columns: none in most types.
@@ -37,6 +41,8 @@ package final class TypeTable: Sendable {
   package let putSQL: String
   /// Sets the version of a row; synced types only.
   let setVersionSQL: String
+  /// Sets the members that are kept aside of a row; synced types only.
+  let setAsideSQL: String
 
   init(_ schema: TypeSchema, index: Int) {
     self.schema = schema
@@ -49,6 +55,9 @@ package final class TypeTable: Sendable {
       schema.fields[$0].name.utf8.lexicographicallyPrecedes(schema.fields[$1].name.utf8)
     }
     positions = Dictionary(uniqueKeysWithValues: schema.fields.enumerated().map { ($1.name, $0) })
+    let names = NameMap(schema)
+    asideNames = schema.fields.map { [$0.name] + $0.aliases.map(names.local) }
+    hasAliases = schema.fields.contains { !$0.aliases.isEmpty }
     var next: Int32 = 1
     firstColumn = schema.fields.map { field in
       defer { next += Int32(field.columns.count) }
@@ -76,6 +85,7 @@ package final class TypeTable: Sendable {
     selectByIDSQL = "SELECT \(all) FROM \(table) WHERE _id = ?"
     existsSQL = "SELECT 1 FROM \(table) WHERE _id = ?"
     setVersionSQL = "UPDATE \(table) SET _version = ? WHERE _id = ?"
+    setAsideSQL = "UPDATE \(table) SET _extra = ? WHERE _id = ?"
     let replaced = (columns + system).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     // A row whose version is newer already is left alone: pages and single answers may overtake one another.
     let guardClause =

@@ -4,6 +4,8 @@ package struct Catalog: Sendable {
   package let tables: [TypeTable]
   /// The reference fields that point at each table: what its delete rules look through.
   package let incoming: [[Incoming]]
+  /// Between the names here and those of the wire.
+  package let wireNames: WireNames
   private let positions: [String: Int]
 
   package struct Incoming: Sendable {
@@ -15,6 +17,7 @@ package struct Catalog: Sendable {
 
   package init(_ schema: Schema) {
     self.schema = schema
+    wireNames = WireNames(schema)
     let tables = schema.types.enumerated().map { TypeTable($1, index: $0) }
     self.tables = tables
     positions = Dictionary(uniqueKeysWithValues: tables.map { ($0.schema.name, $0.index) })

@@ -20,13 +20,19 @@ public struct FieldSchema: Sendable, Hashable {
   public var isSensitive: Bool
   /// How concurrent edits of this field are merged under `MergePolicy.fieldMerge`.
   public var merge: FieldMergeRule
+  /// The field's name on the wire and on the server, where it was said; nil for the name it was first declared by. Apps
+  /// that know the field by other names read and write one field.
+  public var wire: String?
+  /// Other names that records on the server may have for the field: read where there is no value under the wire name, and
+  /// replaced by the wire name when the field is written.
+  public var aliases: [String]
 
   /// A required field without an index, unless told otherwise; `Schema.validate` checks it. For Swift types
   /// `FieldSchema.field` is shorter.
   public init(
     _ name: String, _ kind: FieldKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
     indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
-    sensitive: Bool = false
+    sensitive: Bool = false, wire: String? = nil, aliases: [String] = []
   ) {
     self.name = name
     self.kind = kind
@@ -37,7 +43,12 @@ public struct FieldSchema: Sendable, Hashable {
     isFullText = fullText
     self.merge = merge
     isSensitive = sensitive
+    self.wire = wire
+    self.aliases = aliases
   }
+
+  /// The field's name on the wire.
+  public var wireName: String { wire ?? name }
 
   /// The columns that hold the field: one, or two for a coordinate.
   public var columns: [String] {

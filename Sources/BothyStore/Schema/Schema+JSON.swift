@@ -1,7 +1,7 @@
 extension Schema {
   /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional",
-  /// "default", "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete"}], "synced",
-  /// "writeMode", "permissions"}]}`. Unknown members are errors, so that a misspelt option is not ignored.
+  /// "default", "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}],
+  /// "synced", "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option is not ignored.
   ///
   /// Throws `StoreError` with code `.invalidSchema`; the message names the type, the field and the remedy.
   public init(json text: some ContiguousBytesSource) throws(StoreError) {
@@ -40,7 +40,8 @@ extension Schema {
 
   private static func type(_ value: JSONValue) throws(StoreError) -> TypeSchema {
     let members = try members(
-      value, of: "A type", allowed: ["name", "fields", "synced", "writeMode", "mergesByField", "permissions"])
+      value, of: "A type",
+      allowed: ["name", "fields", "synced", "writeMode", "mergesByField", "permissions", "wire"])
     guard let name = members["name"]?.stringValue else { throw .invalidSchema("A type needs a 'name'.") }
     guard let list = (members["fields"] ?? []).arrayValue else {
       throw .invalidSchema("The 'fields' of \(name) must be a list.")
@@ -55,6 +56,7 @@ extension Schema {
     if let permissions = members["permissions"] {
       type.permissions = try Permissions(json: permissions, of: name)
     }
+    type.wire = try text(members["wire"], "wire", of: name)
     return type
   }
 
@@ -63,7 +65,7 @@ extension Schema {
       value, of: "A field of \(type)",
       allowed: [
         "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "sensitive", "to",
-        "onDelete",
+        "onDelete", "wire", "aliases",
       ])
     guard let name = members["name"]?.stringValue else {
       throw .invalidSchema("A field of \(type) needs a 'name'.")
@@ -75,6 +77,8 @@ extension Schema {
     field.isUnique = try flag(members["unique"], "unique", of: place) ?? false
     field.isFullText = try flag(members["fullText"], "fullText", of: place) ?? false
     field.isSensitive = try flag(members["sensitive"], "sensitive", of: place) ?? false
+    field.wire = try text(members["wire"], "wire", of: place)
+    field.aliases = try names(members["aliases"], of: place)
     if let rule = members["merge"] { field.merge = try choice(rule, "merge", of: place) }
     if let value = members["default"], !value.isNull {
       do { field.defaultValue = try FieldValue(json: value, kind: field.kind) } catch {
@@ -104,6 +108,22 @@ extension Schema {
       } ?? .nullify
     return name == "reference"
       ? .reference(to: target, onDelete: rule) : .references(to: target, onDelete: rule)
+  }
+
+  private static func text(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError)
+    -> String?
+  {
+    guard let value else { return nil }
+    guard let text = value.stringValue else { throw .invalidSchema("'\(name)' of \(place) must be a name.") }
+    return text
+  }
+
+  private static func names(_ value: JSONValue?, of place: String) throws(StoreError) -> [String] {
+    guard let value else { return [] }
+    guard let list = value.arrayValue, case let names = list.compactMap(\.stringValue),
+      names.count == list.count
+    else { throw .invalidSchema("The 'aliases' of \(place) must be a list of names.") }
+    return names
   }
 
   private static func flag(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError) -> Bool?
@@ -163,6 +183,7 @@ extension TypeSchema {
     if writeMode != .offlineCapable { members["writeMode"] = .string(writeMode.rawValue) }
     if mergesByField { members["mergesByField"] = true }
     if let permissions { members["permissions"] = permissions.json }
+    if let wire { members["wire"] = .string(wire) }
     return .object(members)
   }
 }
@@ -180,6 +201,8 @@ extension FieldSchema {
     if isFullText { members["fullText"] = true }
     if isSensitive { members["sensitive"] = true }
     if merge != .server { members["merge"] = .string(merge.rawValue) }
+    if let wire { members["wire"] = .string(wire) }
+    if !aliases.isEmpty { members["aliases"] = .array(aliases.map { .string($0) }) }
     if let defaultValue {
       var writer = JSONWriter()
       defaultValue.write(to: &writer)

@@ -31,6 +31,7 @@ public struct Schema: Sendable, Hashable {
       }
       try validate(type)
     }
+    try checkWireNames()
   }
 
   private func validate(_ type: TypeSchema) throws(StoreError) {
@@ -78,7 +79,7 @@ public struct Schema: Sendable, Hashable {
 
   /// Names are identifiers: a letter or `_`, then letters, digits or `_`, at most 64 bytes; a leading `_`
   /// belongs to Bothy.
-  private static func check(name: String, of what: String) throws(StoreError) {
+  static func check(name: String, of what: String) throws(StoreError) {
     let isIdentifier =
       name.utf8.count <= 64
       && name.utf8.enumerated().allSatisfy { index, byte in

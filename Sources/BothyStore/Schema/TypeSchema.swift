@@ -13,6 +13,8 @@ public struct TypeSchema: Sendable, Hashable {
   package var mergesByField = false
   /// Who may do what on the server; nil means every authenticated principal may do everything.
   public var permissions: Permissions?
+  /// The type's name on the wire and on the server, where it was said; nil for the name it was first declared by.
+  public var wire: String?
 
   /// Whether a write may wait for the network.
   public enum WriteMode: String, Sendable, Hashable, CaseIterable {
@@ -26,14 +28,18 @@ public struct TypeSchema: Sendable, Hashable {
   /// checks it.
   public init(
     _ name: String, fields: [FieldSchema], synced: Bool = true, writeMode: WriteMode = .offlineCapable,
-    permissions: Permissions? = nil
+    permissions: Permissions? = nil, wire: String? = nil
   ) {
     self.name = name
     self.fields = fields
     isSynced = synced
     self.writeMode = writeMode
     self.permissions = permissions
+    self.wire = wire
   }
+
+  /// The type's name on the wire. Its records' own container has it too.
+  public var wireName: String { wire ?? name }
 
   /// The position of the field called `name` in `fields`; linear in the number of fields.
   public func index(of name: String) -> Int? { fields.firstIndex { $0.name == name } }

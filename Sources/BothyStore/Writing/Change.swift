@@ -8,6 +8,18 @@ package struct Change: Sendable {
   package let id: String
   /// The row as it was; nil for an insert.
   package let before: StoredRow?
+  /// What the caller's value is about where others changed the same fields since; nil where they did not.
+  package var stale: Stale?
+
+  /// The record as it was read, in the fields that both sides changed.
+  package struct Stale: Sendable {
+    /// A version that the server had before their changes.
+    package var version: String
+    /// The fields as they were then, by position.
+    package var values: [Int: FieldValue]
+    /// The version of their deletion, where they deleted the record.
+    package var deletion: String?
+  }
 }
 
 /// A row as it is stored: its values in schema order and what the store keeps beside them.

@@ -11,6 +11,8 @@ package protocol ChangeRecorder: Sendable {
   func record(_ changes: [Change], in transaction: WriteTransaction) throws
   /// Carries a declared migration step into what was recorded.
   func migrate(_ step: Migration.Step, in database: Database) throws
+  /// Gives the fields of what was recorded of a type the names that they have from now on.
+  func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws
 }
 
 /// Who makes a change.

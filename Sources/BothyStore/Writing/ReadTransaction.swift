@@ -19,7 +19,7 @@ public class ReadTransaction {
     statements = Array(repeating: nil, count: catalog.tables.count * Operation.allCases.count)
   }
 
-  enum Operation: Int, CaseIterable { case select, exists, insert, update, delete, put, setVersion }
+  enum Operation: Int, CaseIterable { case select, exists, insert, update, delete, put, setVersion, setAside }
 
   /// Throws where the transaction has ended although its closure runs on. A read can't end so.
   package func checkIsOpen() throws {}
@@ -38,6 +38,7 @@ public class ReadTransaction {
       case .delete: table.deleteSQL
       case .put: table.putSQL
       case .setVersion: table.setVersionSQL
+      case .setAside: table.setAsideSQL
       }
     let statement = try PreparedStatement(sql, in: database)
     statements[slot] = statement
@@ -76,7 +77,7 @@ public class ReadTransaction {
       return nil
     }
     found = select
-    return FieldDecoder(row: select.pointer, from: 1, type: table.schema.name)
+    return FieldDecoder(row: select.pointer, table)
   }
 
   @usableFromInline
@@ -142,5 +143,6 @@ extension Record {
     container = row.container ?? table.schema.name
     version = row.version
     unknownFields = row.unknownFields
+    origin = Origin(mark: table.schema.isSynced ? ReadMark(version: row.version) : .whole, isWhole: true)
   }
 }

@@ -4,8 +4,19 @@ extension WriteTransaction {
   /// row that is here is newer.
   @discardableResult
   package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws -> Bool {
-    let before = table.hasListReferences ? try self.row(table, id: id) : nil
-    let isNew = log == nil ? false : try !exists(table, id: id)
+    try put(table, id: id, row, over: self.row(table, id: id))
+  }
+
+  /// Makes a row what is given, whatever version it has now: a pending row's version says what it was made
+  /// against, and after the server went back in time its state is the lower one.
+  package func replace(_ table: TypeTable, id: String, _ row: StoredRow) throws {
+    let before = try self.row(table, id: id)
+    if before != nil { try remove(table, id: id) }
+    try put(table, id: id, row, over: before)
+  }
+
+  @discardableResult
+  private func put(_ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?) throws -> Bool {
     let put = try statement(.put, table)
     put.bind(id, at: 1)
     var encoder = FieldEncoder(binding: put.pointer, from: 2)
@@ -16,16 +27,32 @@ extension WriteTransaction {
     put.bind(row.unknownFields, at: next + 2)
     try put.run()
     guard database.changedRows > 0 else { return false }
-    if let before { try unlink(table, id: id, before.values) }
+    if let before {
+      try unlink(table, id: id, before.values)
+      try ReplacedFields.note(before, row, table, id: id, in: self)
+    }
     try link(table, id: id, row.values)
-    note(isNew ? .inserted : .updated, table, id)
+    note(before == nil ? .inserted : .updated, table, id)
     touch(table, id)
     return true
   }
 
   /// Removes a row with no regard to delete rules: the server has applied its own. False if there was none.
+  ///
+  /// - Parameter deletion: the version of the deletion, empty where it is unknown; nil where the record was not deleted
+  ///   by others, and is only no longer kept here.
   @discardableResult
-  package func evict(_ table: TypeTable, id: String) throws -> Bool {
+  package func evict(_ table: TypeTable, id: String, deletion: String? = nil) throws -> Bool {
+    if deletion == nil {
+      try ReplacedFields.forget(table, id: id, in: self)
+    } else if let before = try row(table, id: id) {
+      try ReplacedFields.note(gone: before, version: deletion, table, id: id, in: self)
+    }
+    return try remove(table, id: id)
+  }
+
+  @discardableResult
+  private func remove(_ table: TypeTable, id: String) throws -> Bool {
     if table.hasListReferences { try unlink(table, id: id) }
     let delete = try statement(.delete, table)
     delete.bind(id, at: 1)
@@ -36,7 +63,7 @@ extension WriteTransaction {
     return true
   }
 
-  /// The same, unless the row has a newer version than `version`.
+  /// The same for a deletion at `version`, unless the row has a newer one.
   package func evict(_ table: TypeTable, id: String, upTo version: String) throws -> Bool {
     let select = try PreparedStatement(
       """
@@ -47,7 +74,7 @@ extension WriteTransaction {
     select.bind(version, at: 2)
     let isOlder = try select.step()
     select.reset()
-    return try isOlder && evict(table, id: id)
+    return try isOlder && evict(table, id: id, deletion: version)
   }
 
   /// Sets the container of a row without touching its fields.

@@ -18,7 +18,9 @@ public final class WriteTransaction: ReadTransaction {
   package var secretStore: (any SecretStore)?
   /// Those written by this transaction, to be kept there just before the commit.
   package private(set) var secrets: [SecretKey: String] = [:]
-  private let recorder: (any ChangeRecorder)?
+  let recorder: (any ChangeRecorder)?
+  /// Whether the file keeps what news replaced, see `ReplacedFields`.
+  let keepsNews: Bool
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
 
@@ -28,6 +30,7 @@ public final class WriteTransaction: ReadTransaction {
     self.origin = origin
     source = origin == .app ? .local : .remote
     self.recorder = origin == .app ? recorder : nil
+    keepsNews = recorder != nil
     touched = TouchedRecords(tableCount: catalog.tables.count)
     super.init(database, catalog)
   }
@@ -55,7 +58,8 @@ public final class WriteTransaction: ReadTransaction {
     try insert(table, id: entity.id, container: container, values: values.values)
   }
 
-  /// Replaces the fields of a record. Throws `StoreError` `.notFound` if there is none.
+  /// Changes a record to what is given. Of a synced type only the fields that differ from the value as it was read
+  /// count: what others changed since stays. Throws `StoreError` `.notFound` if there is none.
   /// Costs one row, read and written; nothing when no field differs and the type is synced.
   public func update<E: Entity>(_ entity: E) throws {
     let table = try table(of: E.self)
@@ -64,17 +68,48 @@ public final class WriteTransaction: ReadTransaction {
     }
     var values = FieldEncoder(gathering: table.schema.fields.count)
     entity.encode(to: &values)
-    try update(table, id: entity.id, values: values.values)
+    try update(table, id: entity.id, values: values.values, readAs: entity.readMark)
   }
 
   /// Inserts the record, or updates it if there is one with its id; one that is in another container than the one
   /// given is moved there.
+  ///
+  /// A value of a synced type that was read before others deleted the record is an edit of what they deleted: the
+  /// merge policy decides when it is sent. Not edited since, it changes nothing.
   public func save<E: Entity>(_ entity: E, in container: String? = nil) throws {
-    if try exists(table(of: E.self), id: entity.id) {
+    let table = try table(of: E.self)
+    if try exists(table, id: entity.id) {
       try update(entity)
       if let container { try move(RecordID(type: E.typeName, id: entity.id), to: container) }
+    } else if let news = try deletion(since: entity.readMark, table, id: entity.id) {
+      var values = FieldEncoder(gathering: table.schema.fields.count)
+      entity.encode(to: &values)
+      try edit(table, id: entity.id, values: values.values, deletedBy: news)
     } else {
       try insert(entity, in: container)
+    }
+  }
+
+  /// The same for a record of any type. One that was read changes what was changed in it since, fields that were
+  /// cleared included; one that was made changes the fields that it gives.
+  public func save(_ record: Record, in container: String? = nil) throws {
+    let table = try catalog.table(record.type)
+    if let row = try row(table, id: record.id) {
+      var values = row.values
+      for (position, field) in table.schema.fields.enumerated() {
+        if let value = record.fields[field.name] {
+          values[position] = try table.checked(value, for: position)
+        } else if record.origin.isWhole && field.isOptional {
+          values[position] = .null
+        }
+      }
+      for name in record.fields.keys where table.positions[name] == nil { throw table.unknownField(name) }
+      try update(table, id: record.id, values: values, readAs: record.origin.mark)
+      if let container { try move(record.recordID, to: container) }
+    } else if let news = try deletion(since: record.origin.mark, table, id: record.id) {
+      try edit(table, id: record.id, values: table.checkedValues(record), deletedBy: news)
+    } else {
+      try insert(record)
     }
   }
 
@@ -157,6 +192,14 @@ public final class WriteTransaction: ReadTransaction {
   private func insert(
     _ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void
   ) throws {
+    try insertRow(table, id: id, container: container, encode)
+    changed(.insert, table, id, before: nil)
+    try flushIfFull()
+  }
+
+  private func insertRow(
+    _ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void
+  ) throws {
     let insert = try statement(.insert, table)
     insert.bind(id, at: 1)
     var encoder = FieldEncoder(binding: insert.pointer, from: 2)
@@ -173,18 +216,41 @@ public final class WriteTransaction: ReadTransaction {
         "\(table.schema.name) already has a record '\(id)'. Use `save` or `update` to change it.",
         underlying: error)
     }
-    changed(.insert, table, id, before: nil)
+  }
+
+  /// An edit of a record as it was before others deleted it.
+  private func edit(
+    _ table: TypeTable, id: String, values: [FieldValue], deletedBy news: ReplacedFields.Entry
+  ) throws {
+    let read = StoredRow(
+      values: table.schema.fields.indices.map { news.fields[$0] ?? .null }, container: news.container,
+      version: news.was)
+    let values = conceal(values, table, id)
+    guard let version = news.was, values != read.values else { return }
+    try checkUnique(table, id: id, values)
+    try insertRow(table, id: id, container: news.container) { encoder in
+      for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
+    }
+    try link(table, id: id, values)
+    try setVersion(version, table, id: id)
+    changed(
+      .update, table, id, before: read,
+      stale: Change.Stale(version: version, values: [:], deletion: String(news.version)))
     try flushIfFull()
   }
 
-  private func update(_ table: TypeTable, id: String, values: [FieldValue]) throws {
+  private func update(
+    _ table: TypeTable, id: String, values: [FieldValue], readAs mark: ReadMark = .whole
+  ) throws {
     guard let before = try row(table, id: id) else {
       throw Self.notFound(RecordID(type: table.schema.name, id: id))
     }
     let given = values
-    let values = conceal(values, table, id)
+    var values = conceal(values, table, id)
     // A secret changes nothing in the row, and is to be sent all the same.
-    if before.values == values && values == given { return }
+    let hasSecret = values != given
+    let stale = try leaveNews(in: &values, readAs: mark, over: before, table, id: id)
+    if before.values == values && !hasSecret { return }
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
@@ -192,10 +258,27 @@ public final class WriteTransaction: ReadTransaction {
     try check(encoder, from: 1, update, table)
     update.bind(id, at: encoder.nextParameter)
     try update.run()
+    if let aside = before.unknownFields { try forget(aside, of: before.values, now: values, table, id) }
     try unlink(table, id: id, before.values)
     try link(table, id: id, values)
-    changed(.update, table, id, before: before)
+    changed(.update, table, id, before: before, stale: stale)
     try flushIfFull()
+  }
+
+  /// Removes what was kept aside of the fields that change: what stood there unread is replaced by what was written.
+  private func forget(
+    _ aside: String, of before: [FieldValue], now values: [FieldValue], _ table: TypeTable, _ id: String
+  ) throws {
+    guard var members = try JSONValue(parsing: aside).objectValue else { return }
+    let count = members.count
+    for position in values.indices where before[position] != values[position] {
+      for name in table.asideNames[position] { members[name] = nil }
+    }
+    guard members.count < count else { return }
+    let set = try statement(.setAside, table)
+    set.bind(members.isEmpty ? nil : JSONValue.object(members).canonicalText, at: 1)
+    set.bind(id, at: 2)
+    try set.run()
   }
 
   /// Takes the values of sensitive fields aside and leaves null for the row.
@@ -255,7 +338,9 @@ public final class WriteTransaction: ReadTransaction {
 
   // MARK: what is told to the recorder and the observers
 
-  private func changed(_ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?) {
+  private func changed(
+    _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, stale: Change.Stale? = nil
+  ) {
     touched.insert(table.index, id)
     switch kind {
     case .insert: note(.inserted, table, id)
@@ -263,7 +348,7 @@ public final class WriteTransaction: ReadTransaction {
     case .delete: note(.removed, table, id)
     }
     if recorder != nil && table.schema.isSynced {
-      changes.append(Change(kind: kind, table: table.index, id: id, before: before))
+      changes.append(Change(kind: kind, table: table.index, id: id, before: before, stale: stale))
     }
   }
 

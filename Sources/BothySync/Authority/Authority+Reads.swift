@@ -17,6 +17,7 @@ extension Authority {
     -> Outcome.Verdict
   {
     let now = now()
+    let operation = rules.canonical(operation)
     try await keepBlobs(namedBy: [operation], in: space)
     let verdict = try await ledger.write(space: space) { ledger in
       let start = ledger.head

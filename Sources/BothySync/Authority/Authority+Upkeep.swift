@@ -43,7 +43,8 @@ extension Authority {
       guard let cursor = pull.cursor.flatMap(Cursor.init(token:)), cursor.epoch == epoch else { continue }
       isNoted = true
       try await ledger.acknowledge(
-        space: space, device: request.device, scope: cursor.scopeMark, position: cursor.position, at: now())
+        space: space, device: request.device, scope: ScopeMark.base(of: cursor.scopeMark),
+        position: cursor.position, at: now())
     }
     return isNoted
   }

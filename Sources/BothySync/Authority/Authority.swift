@@ -36,6 +36,8 @@ public struct Authority: Sendable {
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
     try check(request, from: principal)
     let wanted = try await wantedBlobs(in: space)
+    var request = request
+    request.operations = request.operations.map(rules.canonical)
     var response = try await answer(request, space, principal)
     response.wantedBlobs = wanted
     return response
@@ -260,7 +262,9 @@ public struct Authority: Sendable {
     _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
     _ budget: PageBudget, leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
-    let mark = Cursor.mark(pull.scope, viewer.principal, rules)
+    let rights = ScopeMark(pull.scope, viewer.principal, rules)
+    let mark = rights.text
+    var changedTypes: [String] = []
     var start: Int64 = 0
     var reset = pull.cursor == nil
     var isOther = try known.map { try !goesOn($0, history(of: $0.space, ledger), ledger) } ?? false
@@ -270,9 +274,9 @@ public struct Authority: Sendable {
       let isSameHistory = cursor.epoch == ledger.epoch || (cursor.epoch.isEmpty && cursor.position == 0)
       let isKnown = try ledger.has(cursor.position)
       let isUsable =
-        isSameHistory && cursor.scopeMark == mark
-        && max(cursor.position, cursor.began ?? 0) >= ledger.floor && isKnown
-      if isUsable {
+        isSameHistory && max(cursor.position, cursor.began ?? 0) >= ledger.floor && isKnown
+      if isUsable, let changed = rights.changed(since: cursor.scopeMark) {
+        changedTypes = changed
         start = cursor.position
         began = cursor.began
       } else {
@@ -286,6 +290,7 @@ public struct Authority: Sendable {
       var page = SyncResponse.Page(
         scope: pull.scope, changes: [], outOfScope: [], cursor: cursor.token, more: true, reset: reset)
       page.isOtherHistory = isOther
+      page.types = changedTypes
       return page
     }
     let limit = budget.changes
@@ -318,6 +323,7 @@ public struct Authority: Sendable {
         epoch: ledger.epoch, position: position, scopeMark: mark, began: more ? began : nil
       ).token, more: more, reset: reset)
     page.isOtherHistory = isOther
+    page.types = changedTypes
     try tell(notices.prefix { $0.position <= position }, after: start, viewer, ledger, in: &page)
     return page
   }

@@ -2,8 +2,16 @@ public import BothyStore
 
 /// What a server accepts, beyond what the sync rules say: schema, permissions, limits.
 public struct AuthorityRules: Sendable {
-  /// When given, records are checked against it; when nil, any type and field is kept as it comes.
-  public var schema: Schema?
+  /// When given, records are checked against it; when nil, any type and field is kept as it comes. It speaks wire names:
+  /// what is set is turned into them. For devices of several versions of an app see `Schema.fleet`.
+  public var schema: Schema? {
+    didSet {
+      schema = schema?.asOnTheWire
+      aliases = Self.aliases(of: schema)
+    }
+  }
+  /// The wire names of fields by their aliases, by type.
+  private(set) var aliases: [String: [String: String]]
   /// Whether a change that refers to a record that the space has not is refused. Needs a schema.
   public var checksReferences: Bool
   /// The most operations in one request.
@@ -38,7 +46,8 @@ public struct AuthorityRules: Sendable {
     schema: Schema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000, pageLimit: Int = 5000,
     recordSizeLimit: Int = 1 << 20, minimumSchemaVersion: Int = 0
   ) {
-    self.schema = schema
+    self.schema = schema?.asOnTheWire
+    aliases = Self.aliases(of: schema?.asOnTheWire)
     self.checksReferences = checksReferences
     self.operationLimit = operationLimit
     self.pageLimit = pageLimit
@@ -155,11 +164,14 @@ extension AuthorityRules {
       fields: errors)
   }
 
-  /// The fields of a new record with the schema's defaults filled in.
-  func withDefaults(_ fields: [String: JSONValue], of type: String) -> [String: JSONValue] {
+  /// The fields of a new record with the schema's defaults filled in; of one that is changed those that must have a value,
+  /// which an older app does not know.
+  func withDefaults(
+    _ fields: [String: JSONValue], of type: String, isNew: Bool = true
+  ) -> [String: JSONValue] {
     guard let declared = schema?[type] else { return fields }
     var complete = fields
-    for field in declared.fields where (fields[field.name] ?? .null).isNull {
+    for field in declared.fields where (fields[field.name] ?? .null).isNull && (isNew || !field.isOptional) {
       guard let value = field.defaultValue else { continue }
       var writer = JSONWriter()
       value.write(to: &writer)

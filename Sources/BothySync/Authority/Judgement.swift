@@ -32,6 +32,9 @@ package struct Judgement {
   /// | the base version  | (no base) conflict | store            | tombstone |
   /// | another version   | conflict           | conflict         | conflict  |
   ///
+  /// An insert with a base gives back what the server had lost when it was there: a deletion after that position is a
+  /// conflict.
+  ///
   /// Sharing is part of an operation and changes with it; by itself it is an update with no fields. A record that is
   /// made again over its tombstone keeps its owner and those whom it was shared with.
   ///
@@ -67,6 +70,9 @@ package struct Judgement {
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
     let document = FieldsDocument(fields)
     if let live { return .conflict(live) }
+    if let current, let base = operation.base, current.version.isNewer(than: base) {
+      return .conflict(current)
+    }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     let record = ServerRecord(
       id: operation.record, container: operation.container, version: "", modified: time(operation),
@@ -80,23 +86,27 @@ package struct Judgement {
   {
     guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
-    var fields = try record.fields.members()
+    let type = operation.record.type
+    let before = try record.fields.members()
+    var fields = rules.canonical(before, of: type)
     fields.merge(operation.fields) { $1 }
     // A value from before the field was sensitive makes room for the secret.
     for name in operation.secrets.values.keys { fields[name] = nil }
-    fields = fields.filter { !$0.value.isNull }
+    fields = rules.withDefaults(fields.filter { !$0.value.isNull }, of: type, isNew: false)
     let document = FieldsDocument(fields)
     let container = operation.container ?? record.container
     let sharing = shared(operation, record.sharing)
     let isEdited = document != record.fields || container != record.container
     if !isEdited && sharing == record.sharing { return .unchanged(record) }
-    if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
+    if let problem = rules.problem(with: fields, of: type) { return .reject(problem) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
+    // Where aliases gave way or a default came in, the device is told.
+    let fieldsDiffer = fields.contains { name, value in (operation.fields[name] ?? before[name]) != value }
     if isEdited { record.modified = time(operation) }
     record.fields = document
     record.container = container
     record.sharing = sharing
-    return .store(record, fieldsDiffer: false)
+    return .store(record, fieldsDiffer: fieldsDiffer)
   }
 
   private func delete(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) -> Decision {

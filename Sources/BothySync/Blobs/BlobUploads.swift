@@ -114,11 +114,13 @@ struct BlobUploads {
         state = .quarantined
       }
       let later = pass.clock.now() + pass.configuration.backoff.milliseconds(attempt: entry.attempts + 1)
-      try Outbox.postpone(need.record, rejection, until: later, state: state, in: transaction)
-      return SyncFailure(
+      let failure = SyncFailure(
         record: need.record, operation: need.operation, rejection: rejection, attempts: entry.attempts + 1,
         nextRetry: state == .pending ? later : nil, revision: entry.revision,
         local: try Outbox.localContent(of: need.record, in: transaction))
+      let noted = try Journal.note(failure, at: pass.clock.now(), in: transaction)
+      try Outbox.postpone(need.record, rejection, noted, until: later, state: state, in: transaction)
+      return failure
     }
     if let failure { report.failures.append(failure) }
     return true

@@ -25,6 +25,9 @@ struct OnlineDraft: Error, Sendable {
   var isMerged = false
   /// The local content that gave way.
   var lost: Overwritten?
+  /// What was asked when that gave way, and what it was made against.
+  private(set) var kindOfLost: Operation.Kind?
+  private(set) var lostBase: FieldsDocument?
 
   init(_ context: MergeContext, kind: Operation.Kind, base: OutboxEntry.Base?) {
     self.context = context
@@ -128,6 +131,13 @@ struct OnlineDraft: Error, Sendable {
     if decision == .client { return }
     isMerged = isMerged || context.client != context.base
     let fields = context.client.map { FieldsDocument($0) }
+    let wasLost = lost != nil
+    defer {
+      if lost != nil && !wasLost {
+        kindOfLost = context.operation
+        lostBase = context.base.map { FieldsDocument($0) }
+      }
+    }
     guard let fields, let result else {
       if fields != nil || result != nil { lost = lost ?? Overwritten(record: context.record, fields: fields) }
       return
@@ -135,5 +145,15 @@ struct OnlineDraft: Error, Sendable {
     let before = context.base.map { OutboxEntry.Base(version: "", fields: FieldsDocument($0)) }
     let isLost = try Settlement.losesEdit(fields, before, FieldsDocument(result))
     if isLost { lost = lost ?? Overwritten(record: context.record, fields: fields) }
+  }
+}
+
+extension OnlineDraft {
+  /// What the journal says was asked.
+  var lostKind: Operation.Kind { kindOfLost ?? kind }
+
+  /// What gave way to what the server has.
+  func loss(to now: ServerRecord?, in schema: TypeSchema) throws -> Journal.Loss {
+    try Journal.Loss(lost?.fields, since: lostBase, now: now, in: schema)
   }
 }

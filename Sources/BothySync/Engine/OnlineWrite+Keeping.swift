@@ -23,13 +23,10 @@ extension OnlineWrite {
     let verdict = draft.isRebased && isLost ? Journal.Verdict.overwritten : verdict
     if keeping != .nowhere {
       try await pass.store.write(origin: .remote) { transaction in
-        try Journal.note(
-          Journal.Row(
-            record: change.id, revision: nil, verdict: verdict, version: version,
-            lost: draft.lost?.fields),
-          at: pass.clock.correctedNow(), in: transaction)
-        try Journal.trim(in: transaction)
-        try keep(now, draft, sending: operation, in: transaction)
+        let noted = try note(verdict, version, now, draft, revision: nil, in: transaction)
+        let time = pass.clock.correctedNow()
+        try Journal.trim(to: pass.configuration.journal, at: time, in: transaction)
+        try keep(now, draft, noted, sending: operation, in: transaction)
         if hasSecrets { try SecretWork.sweep(in: transaction) }
       }
     }
@@ -37,7 +34,7 @@ extension OnlineWrite {
       switch verdict {
       case .overwritten: .overwritten(version: version)
       case .merged, .merging: .merged(version: version)
-      case .accepted, .rejected: .accepted(version: version)
+      case .accepted, .rejected, .refused, .withdrawn: .accepted(version: version)
       }
     return .settled(outcome, draft.isRebased ? report(verdict, now, draft) : nil)
   }
@@ -55,12 +52,12 @@ extension OnlineWrite {
   }
 
   private func keep(
-    _ now: ServerRecord?, _ draft: OnlineDraft, sending operation: Operation?,
+    _ now: ServerRecord?, _ draft: OnlineDraft, _ noted: Journal.Noted, sending operation: Operation?,
     in transaction: WriteTransaction
   ) throws {
     let table = try transaction.catalog.table(change.id.type)
     if let entry = try Outbox.entry(change.id, in: transaction) {
-      return try rebase(entry, now, sending: operation, in: transaction)
+      return try rebase(entry, now, noted, sending: operation, in: transaction)
     }
     guard let now else {
       try transaction.evict(table, id: change.id.id)
@@ -82,14 +79,17 @@ extension OnlineWrite {
   /// The record was changed here while the server answered: that change stays pending, now against what the
   /// server has (rule R5).
   private func rebase(
-    _ entry: OutboxEntry, _ now: ServerRecord?, sending operation: Operation?,
+    _ entry: OutboxEntry, _ now: ServerRecord?, _ noted: Journal.Noted, sending operation: Operation?,
     in transaction: WriteTransaction
   ) throws {
     let isDeletion = entry.kind == .delete
     guard let now else {
-      return isDeletion
-        ? try Outbox.remove(entry.record, in: transaction)
-        : try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
+      if isDeletion {
+        try Outbox.end(entry, told: .unknown(entry.record), noted, in: transaction)
+      } else {
+        try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
+      }
+      return
     }
     let table = try transaction.catalog.table(entry.record.type)
     if !isDeletion, let row = try transaction.row(table, id: entry.record.id) {
@@ -154,9 +154,20 @@ extension OnlineWrite {
     var known = try KnownSharing(transaction)
     try known.set(draft.knownSharing, of: change.id)
     guard draft.isMerged else { return }
-    try Journal.note(
-      Journal.Row(
-        record: change.id, revision: entry.revision, verdict: .merging, lost: draft.lost?.fields),
-      at: pass.clock.correctedNow(), in: transaction)
+    try note(.merging, nil, draft.context.server, draft, revision: entry.revision, in: transaction)
+  }
+
+  @discardableResult
+  private func note(
+    _ verdict: Journal.Verdict, _ version: String?, _ now: ServerRecord?, _ draft: OnlineDraft,
+    revision: Int64?, in transaction: WriteTransaction
+  ) throws -> Journal.Noted {
+    var row = Journal.Row(change.id, draft.lostKind, verdict, .online, revision: revision)
+    row.version = version
+    if draft.lost != nil {
+      let table = try transaction.catalog.table(change.id.type)
+      row.loss = try draft.loss(to: now, in: table.schema)
+    }
+    return try Journal.note(row, at: pass.clock.correctedNow(), in: transaction)
   }
 }

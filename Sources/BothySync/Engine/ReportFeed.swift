@@ -6,11 +6,17 @@ final class ReportFeed: Sendable {
 
   private struct State {
     var readers: [Weak] = []
-    /// For the callbacks: it has read since the store was opened, whether they are there yet or not.
-    var waiting: ReportReader? = ReportReader()
+    /// For the first callbacks: it has read since the store was opened, whether they are there yet or not.
+    var unclaimed: ReportReader? = ReportReader()
+    /// For callbacks that were there and are not, by their names.
+    var waiting: [String: ReportReader] = [:]
   }
 
   private let state = Mutex(State())
+  /// The number of the journal's newest entry when the store was opened.
+  let decided: Int64
+
+  init(decided: Int64) { self.decided = decided }
 
   /// A reader of the reports from now on. The feed keeps it as long as somebody else does.
   func reader() -> ReportReader {
@@ -19,33 +25,40 @@ final class ReportFeed: Sendable {
     return reader
   }
 
-  func send(_ report: SyncReport) {
+  /// - Parameter decided: the number of the journal's newest entry after what it tells of; nil where it tells of nothing.
+  func send(_ report: SyncReport, decided: Int64?) {
     let readers = state.withLock { state in
       state.readers.removeAll { $0.reader == nil }
-      return state.readers.compactMap(\.reader) + [state.waiting].compactMap { $0 }
+      return state.readers.compactMap(\.reader) + state.waiting.values + [state.unclaimed].compactMap { $0 }
     }
-    for reader in readers { reader.send(report) }
+    for reader in readers { reader.send(ToldReport(report: report, decided: decided)) }
   }
 
-  /// The reader that has waited for callbacks; a new one while others have it.
-  func takeWaiting() -> ReportReader {
+  /// The reader that has waited for the callbacks of a name, or for the first; a new one for others.
+  func takeWaiting(_ name: String) -> (reader: ReportReader, hasWaited: Bool) {
     let waiting = state.withLock { state -> ReportReader? in
-      guard let waiting = state.waiting else { return nil }
-      state.waiting = nil
+      guard let waiting = state.waiting.removeValue(forKey: name) ?? state.unclaimed else { return nil }
+      if waiting === state.unclaimed { state.unclaimed = nil }
       state.readers.append(Weak(reader: waiting))
       return waiting
     }
-    return waiting ?? reader()
+    return (waiting ?? reader(), waiting != nil)
   }
 
-  /// Has a reader wait for the next callbacks, unless another does.
-  func giveBack(_ reader: ReportReader) {
+  /// Has a reader wait for the next callbacks of its name, unless another does.
+  func giveBack(_ reader: ReportReader, _ name: String) {
     state.withLock { state in
-      guard state.waiting == nil else { return }
-      state.waiting = reader
+      guard state.waiting[name] == nil else { return }
+      state.waiting[name] = reader
       state.readers.removeAll { $0.reader === reader }
     }
   }
+}
+
+/// A report, and the number of the journal's newest entry after what it tells of.
+struct ToldReport: Sendable {
+  var report: SyncReport
+  var decided: Int64?
 }
 
 /// What one reader has not taken yet: at most `limit` reports about `weightLimit` records, the newest in any case. How
@@ -55,7 +68,7 @@ final class ReportReader: Sendable {
   static let weightLimit = 10_000
 
   private struct State {
-    var reports: [SyncReport] = []
+    var reports: [ToldReport] = []
     var weight = 0
     var missed = 0
   }
@@ -63,14 +76,14 @@ final class ReportReader: Sendable {
   private let state = Mutex(State())
   private let bell = Signal()
 
-  func send(_ report: SyncReport) {
+  func send(_ told: ToldReport) {
     state.withLock { state in
-      state.reports.append(report)
-      state.weight += report.weight
+      state.reports.append(told)
+      state.weight += told.report.weight
       while state.reports.count > 1,
         state.reports.count > Self.limit || state.weight > Self.weightLimit
       {
-        state.weight -= state.reports.removeFirst().weight
+        state.weight -= state.reports.removeFirst().report.weight
         state.missed += 1
       }
     }
@@ -78,27 +91,30 @@ final class ReportReader: Sendable {
   }
 
   /// The oldest report that was not taken. Nil when the task is cancelled; then nothing is taken.
-  func next() async -> SyncReport? {
+  func next() async -> ToldReport? {
     while !Task.isCancelled {
-      if let report = take() { return report }
+      if let told = take() { return told }
       guard await bell.wait() else { return nil }
     }
     return nil
   }
 
-  private func take() -> SyncReport? {
+  private func take() -> ToldReport? {
     state.withLock { state in
       guard !state.reports.isEmpty else { return nil }
-      var report = state.reports.removeFirst()
-      state.weight -= report.weight
-      report.missed = state.missed
+      var told = state.reports.removeFirst()
+      state.weight -= told.report.weight
+      told.report.missed = state.missed
       state.missed = 0
-      return report
+      return told
     }
   }
 }
 
 extension SyncReport {
+  /// Whether the journal has anything of what it tells.
+  var hasDecisions: Bool { pushed > 0 || !(synced.isEmpty && failures.isEmpty && overwritten.isEmpty) }
+
   /// How many records it speaks of.
   fileprivate var weight: Int {
     synced.count + failures.count + overwritten.count + blocked.count + leaving.count

@@ -1,3 +1,4 @@
+import BothyStore
 import Foundation
 import Synchronization
 
@@ -12,6 +13,8 @@ public final class SyncClock: Sendable {
   private let uptime: @Sendable () -> Uptime?
   private let wait: @Sendable (Duration) async throws -> Void
   private let estimate = Mutex<Estimate?>(nil)
+  /// The estimate that the file has.
+  private let saved = Mutex<Estimate?>(nil)
 
   package struct Estimate: Sendable, Hashable {
     package var offset: Int64
@@ -70,7 +73,27 @@ public final class SyncClock: Sendable {
 
   func sleep(for duration: Duration) async throws { try await wait(duration) }
 
-  func restore(_ saved: Estimate) { estimate.withLock { $0 = saved } }
+  func restore(_ saved: Estimate) {
+    estimate.withLock { $0 = saved }
+    self.saved.withLock { $0 = saved }
+  }
+
+  /// The estimate, where the file has another one.
+  var unsaved: Estimate? {
+    guard let current = estimate.withLock({ $0 }), current != saved.withLock({ $0 }) else { return nil }
+    return current
+  }
+
+  /// Whether edits after a relaunch would be dated by more than a second otherwise without the estimate, or could not
+  /// be relied on: then it is worth a transaction of its own.
+  var mustSave: Bool {
+    guard let current = unsaved else { return false }
+    guard let saved = saved.withLock({ $0 }) else { return true }
+    return saved.uptime?.boot != current.uptime?.boot
+      || saved.offset.subtractingClamped(current.offset).magnitude >= 1000
+  }
+
+  func noteSaved(_ estimate: Estimate) { saved.withLock { $0 = estimate } }
 
   /// Takes a sample; returns the estimate now in force if it changed.
   package func sample(serverTime: Int64, sentAt: Int64, receivedAt: Int64) -> Estimate? {

@@ -14,6 +14,9 @@ public struct SyncConfiguration: Sendable {
   public var savePolicy: SavePolicy = .cacheThenNetwork
   /// Whether records are kept on this device at all.
   public var cache: CacheMode = .enabled
+  /// What becomes of what the server had acknowledged and lacks since it was restored or emptied. A server with another
+  /// identity is always refused.
+  public var restored: RestorePolicy = .ask
   /// What becomes of an unsent record when others delete what it refers to.
   public var orphans: OrphanPolicy = .deleteRule
   /// What becomes of a save that the local store cannot take.
@@ -61,6 +64,8 @@ public struct SyncConfiguration: Sendable {
   public var pageSize = 1000
   /// Whether operations carry the time of the edit.
   public var sendsLocalTimes = true
+  /// How much is kept of what was decided about local writes, and for how long.
+  public var journal = JournalLimits()
   /// How blobs travel, and how many bytes of them stay here.
   public var blobs = BlobOptions()
   /// What makes a running `SyncedStore.run()` sync. Without it syncs happen when they are asked for.

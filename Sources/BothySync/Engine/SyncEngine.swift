@@ -5,9 +5,11 @@ import Synchronization
 final class SyncEngine: Sendable {
   let pass: SyncPass
   let gate = Gate()
+  /// One push of what somebody waits for, beside the pass that has the gate.
+  private let express = Gate()
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
-  let reports = ReportFeed()
+  let reports: ReportFeed
   private let diary: SyncDiary
   private let state: Mutex<State>
   /// Rung for each thing the run loop must look at.
@@ -30,8 +32,10 @@ final class SyncEngine: Sendable {
   /// Those who joined a pass.
   private typealias Joined = [@Sendable (SyncReport) -> Void]
 
-  init(pass: SyncPass) {
+  /// - Parameter decided: the number of the journal's newest entry when the store was opened.
+  init(pass: SyncPass, decided: Int64) {
     self.pass = pass
+    reports = ReportFeed(decided: decided)
     diary = SyncDiary(pass.store, logger: pass.configuration.logger)
     state = Mutex(State())
   }
@@ -95,16 +99,18 @@ final class SyncEngine: Sendable {
       $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0))
       $0.syncing = request.pulls ?? [.space]
     }
-    var report = await pass.run(request)
+    let running = SyncDiary.Running(diary, began: began, process: pass.lease.process)
+    var report = await pass.run(request, running)
     var mayGoOn = true
     while true {
       let joined = state.withLock { $0.passes[request]?.count ?? 0 }
       if mayGoOn, report.skipped == nil, joined > 0, await hasNewWork(request, report) {
-        let further = await pass.run(request)
+        running.goOn(after: report)
+        let further = await pass.run(request, running)
         report.append(further)
         mayGoOn = further.pushed > 0
       } else if let joined = end(request, unlessMoreThan: mayGoOn ? joined : .max) {
-        await note(report, began: began)
+        await note(report, began: began, running.row)
         finish(report, joined)
         return report
       }
@@ -132,9 +138,16 @@ final class SyncEngine: Sendable {
   }
 
   /// Notes in the file how a sync ended, one that did not begin as well; see `SyncLogRule` for what is kept of it.
-  func note(_ report: SyncReport, began: Int64) async {
+  func note(_ report: SyncReport, began: Int64, _ row: SyncDiary.Row? = nil) async {
     await diary.note(
-      SyncRun(report, began: began, ended: pass.clock.now(), process: pass.lease.process))
+      SyncRun(report, began: began, ended: pass.clock.now(), process: pass.lease.process), after: row)
+  }
+
+  /// Hands out a report, with how far the journal was then where it told of anything.
+  func tell(_ report: SyncReport) {
+    // Unreadable: the next report that can be placed tells what this one does not.
+    let end = report.hasDecisions ? try? pass.store.read { try Journal.end(in: $0) } : nil
+    reports.send(report, decided: end)
   }
 
   /// Tells everybody of a sync that has ended.
@@ -148,7 +161,7 @@ final class SyncEngine: Sendable {
       status.lastProblem = report.skipped
       if report.skipped == nil { status.lastCompleted = now }
     }
-    reports.send(report)
+    tell(report)
     for deliver in joined { deliver(report) }
   }
 
@@ -169,7 +182,7 @@ final class SyncEngine: Sendable {
       throw SyncError(.signedOut, "The account is being signed out already, or was.")
     }
     do {
-      let result = try await gate.withGate { try body() }
+      let result = try await gate.withGate { try await express.withGate { try body() } }
       ask()
       return result
     } catch {
@@ -177,6 +190,33 @@ final class SyncEngine: Sendable {
       ask()
       throw error
     }
+  }
+
+  // MARK: awaited writes
+
+  /// Sends what is pending of these records, or all of it, beside a sync that is running and ahead of it. What both send,
+  /// they send under the same ids, so that the server carries it out once (rule R8); an answer that comes second finds its
+  /// operation settled.
+  func push(_ records: [RecordID]?) async -> SyncReport {
+    var report = SyncReport()
+    switch governor.obstacle {
+    case .signedOut?, .updateRequired?:
+      report.skipped = governor.obstacle
+      return report
+    default: break
+    }
+    do {
+      report = try await express.withGate {
+        await pass.run(
+          SyncPass.Request(scope: .push, pulls: [], records: records, ignoresRetryTimes: true))
+      }
+    } catch {
+      report.skipped = .cancelled
+      return report
+    }
+    tell(report)
+    update { $0.lastProblem = report.skipped }
+    return report
   }
 
   // MARK: the loop

@@ -1,4 +1,5 @@
 package import BothyStore
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -9,27 +10,40 @@ package import BothyStore
 #endif
 
 /// One row of the file that says which process is syncing it, for as long as it says: so that an app and its extension
-/// do not do the same work twice. Nothing rests on it; whoever holds it and dies has lost it.
-package struct SyncLease: Sendable {
+/// do not do the same work twice. Nothing rests on it; a process that holds it and dies has lost it.
+///
+/// It is taken and given up in transactions that write something anyway.
+package final class SyncLease: Sendable {
   let holder: String
   let process: Int32
   /// How long a lease lasts without being renewed, in milliseconds; each exchange renews it.
   static let duration: Int64 = 30_000
   private static let key = "lease"
+  private let held = Mutex(false)
 
   package init(process: Int32 = getpid()) {
     holder = UUIDv7.make()
     self.process = process
   }
 
-  /// Takes or renews the lease. Nil when it is ours now; else when that of another process ends.
+  /// Whether it was taken and not given up since, as far as this process knows.
+  var isHeld: Bool { held.withLock { $0 } }
+
+  /// When the lease of another process ends; nil where none holds it.
+  package func end(ofOthersAt now: Int64, in transaction: ReadTransaction) throws -> Int64? {
+    guard let other = try Self.current(in: transaction), other.holder != holder, other.end > now,
+      other.end <= now.addingClamped(Self.duration), Self.isRunning(other.process)
+    else { return nil }
+    return other.end
+  }
+
+  /// Takes or renews the lease, unless another process holds it. Returns when that one ends.
+  @discardableResult
   package func take(at now: Int64, in transaction: WriteTransaction) throws -> Int64? {
-    if let other = try Self.current(in: transaction), other.holder != holder, other.end > now,
-      other.end <= now + Self.duration, Self.isRunning(other.process)
-    {
-      return other.end
-    }
-    try SyncValues.set(Self.key, "\(holder) \(now + Self.duration) \(process)", in: transaction)
+    if let end = try end(ofOthersAt: now, in: transaction) { return end }
+    try SyncValues.set(
+      Self.key, "\(holder) \(now.addingClamped(Self.duration)) \(process)", in: transaction)
+    held.withLock { $0 = true }
     return nil
   }
 
@@ -38,6 +52,7 @@ package struct SyncLease: Sendable {
     if try Self.current(in: transaction)?.holder == holder {
       try SyncValues.remove(Self.key, in: transaction)
     }
+    held.withLock { $0 = false }
   }
 
   /// Who holds it now: a process that is alive, until the time it has said.

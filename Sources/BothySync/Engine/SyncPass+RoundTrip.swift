@@ -112,11 +112,8 @@ extension SyncPass {
     let sentAt = clock.now()
     let response = try await remote.exchange(request)
     report.requests += 1
-    if let estimate = clock.sample(
-      serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now())
-    {
-      try await store.write(origin: .remote) { try SyncValues.save(estimate, in: $0) }
-    }
+    // It is written with what the answer brings.
+    _ = clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now())
     return response
   }
 }
@@ -153,5 +150,21 @@ extension [Operation] {
     let code =
       error.status == 413 ? "tooLarge" : error.isVerdict ? error.code ?? "rejected" : Rejection.serverError
     return map { Outcome(operation: $0.id, .rejected(Rejection(code: code, message: error.message))) }
+  }
+}
+
+extension SyncPass {
+  /// Puts an entry into the inbox, until somebody edits it or decides.
+  static func refuse(
+    _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
+  ) throws -> SyncFailure {
+    let failure = SyncFailure(
+      record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
+      nextRetry: nil, revision: entry.revision,
+      local: try Outbox.localContent(of: entry.record, in: transaction))
+    let noted = try Journal.note(failure, at: time, in: transaction)
+    try Outbox.postpone(
+      entry.record, rejection, noted, until: time, state: .quarantined, in: transaction)
+    return failure
   }
 }

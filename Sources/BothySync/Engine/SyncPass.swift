@@ -17,6 +17,7 @@ struct SyncPass: Sendable {
   let owner: AccountID?
   let followed: FollowedScopes
   let lease = SyncLease()
+  let heard = HeardScopes()
   let unanswered = UnansweredWrites()
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
@@ -51,13 +52,20 @@ struct SyncPass: Sendable {
   /// More exchanges without progress than this would mean that two parties keep undoing each other.
   private static let fruitlessLimit = 25
 
+  /// Whether other processes may sync the file.
+  var isShared: Bool { store.options.processes != .single }
+
   /// Throws nothing: whatever ends the pass early is in the report, and all that was done stays done.
-  func run(_ request: Request) async -> SyncReport {
-    let isShared = store.options.processes != .single
-    if isShared { await takeLease() }
-    let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request) }
-    // Not given up, it ends by the clock.
-    if isShared { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
+  ///
+  /// Where nothing is new on either side it makes one request and no commit. Otherwise each exchange makes one commit
+  /// with what is sent, if anything is, and one with what the answer brought.
+  ///
+  /// - Parameter run: the row of the log that the exchanges keep up to date.
+  func run(_ request: Request, _ run: SyncDiary.Running? = nil) async -> SyncReport {
+    if isShared { await awaitLease() }
+    let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request, run) }
+    // A pass that ended early may hold it still. Not given up, it ends by the clock.
+    if lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.skipped)
     for failure in report.failures {
       configuration.logger.notice(
@@ -70,15 +78,14 @@ struct SyncPass: Sendable {
     return report
   }
 
-  /// Waits at most `maxWait` while another process syncs the file; then both do, which harms nothing.
-  private func takeLease() async {
+  /// Waits while another process syncs the file, for at most `maxWait`: then both do, which costs work and harms
+  /// nothing. Reads only: the lease is taken with the first thing that is written.
+  private func awaitLease() async {
     var left = configuration.maxWait
     while left > .zero, !Task.isCancelled {
       let now = clock.now()
-      // Nil when it is ours; unreadable: the exchange will say why.
-      guard let end = try? await store.write(origin: .remote, { try lease.take(at: now, in: $0) }) else {
-        return
-      }
+      // Nil when no other process holds it; unreadable: the exchange will say why.
+      guard let end = try? await store.read({ try lease.end(ofOthersAt: now, in: $0) }) else { return }
       let wait = min(left, .milliseconds(max(1, min(100, end - now))))
       // Cancelled: the exchange will say so.
       try? await configuration.clock.sleep(for: wait)
@@ -86,29 +93,31 @@ struct SyncPass: Sendable {
     }
   }
 
-  private func exchanges(_ request: Request) async -> SyncReport {
-    var request = request
-    var report = SyncReport()
-    var pulls = request.scope == .push ? [] : request.pulls ?? followed.current
-    var open = pulls
-    var fruitless = 0
+  private func exchanges(_ request: Request, _ run: SyncDiary.Running?) async -> SyncReport {
+    var (request, report) = (request, SyncReport())
+    var pulls = request.scope == .push ? [] : await pulls(for: request)
+    var (open, fruitless, startedOver) = (pulls, 0, false)
     var uploads = BlobUploads(self, request)
-    var startedOver = false
     var wanted: Set<String> = []
     // What is refused during the pass is not tried again by it.
     let due = clock.now()
     report.skipped = await clearRetryTimes(for: request)
+    if report.skipped == nil { report.skipped = await reasonToStayApart(&report) }
     if report.skipped != nil { return report }
     while true {
       do {
         try checkMayGoOn(request)
-        let step = try await exchange(request, &pulls, due: due, &open, &report)
+        let step = try await exchange(request, &pulls, due: due, &open, &report, run)
         if open.isEmpty { request.isComparing = false }
         wanted.formUnion(step.wantedBlobs)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { return report }
         // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
         guard step.isDone else { continue }
+        if try await refetch(pulls, &report) {
+          open = pulls
+          continue
+        }
         let requests = report.requests
         guard try await uploads.advance(step.blobs, &report) else {
           try await BlobHealing(pass: self).run(wanted, request, &report)
@@ -118,7 +127,7 @@ struct SyncPass: Sendable {
         if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError where error.code == BoundRemote.otherHistory && !request.isComparing {
         request.isComparing = true
-        pulls = request.pulls ?? followed.current
+        pulls = await self.pulls(for: request)
         open = pulls
       } catch let loss as HistoryLoss {
         report.skipped = .otherServer(ServerHistory.loss(loss.count))
@@ -144,16 +153,6 @@ struct SyncPass: Sendable {
     }
   }
 
-  /// Has the scopes pulled from the start: the server does not know where they were pulled to. False where that can't be
-  /// stored.
-  private func startOver(_ scopes: [PullScope]) async -> Bool {
-    // Not stored, the pass ends with the server's error.
-    let done: Void? = try? await store.write(origin: .remote) { transaction in
-      for scope in scopes { try PullState.reset(scope, in: transaction) }
-    }
-    return done != nil
-  }
-
   /// Why a pass ends that could not go on here. A store says in its own words that a task was cancelled.
   private static func reason(for error: any Error) -> SkipReason {
     Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
@@ -170,7 +169,7 @@ struct SyncPass: Sendable {
 
   private func exchange(
     _ request: Request, _ pulls: inout [PullScope], due: Int64, _ open: inout [PullScope],
-    _ report: inout SyncReport
+    _ report: inout SyncReport, _ run: SyncDiary.Running?
   ) async throws -> Step {
     let plan = try await plan(request, pulls, due: due, open)
     report.repaired += plan.batch.repaired
@@ -194,15 +193,18 @@ struct SyncPass: Sendable {
     try Task.checkCancellation()
     // What one exchange did is added at its end: handing the whole report down would copy it each time.
     let applied: Applied
-    do { applied = try await apply(plan, response, decisions) } catch let loss as HistoryLoss {
+    let sofar = SyncDiary.Progress(run, report)
+    do { applied = try await apply(plan, response, decisions, sofar) } catch let loss as HistoryLoss {
       // What came is kept beside the records, for somebody to decide about.
-      _ = try await apply(plan, response, decisions, isShowing: false)
+      _ = try await apply(plan, response, decisions, sofar, isShowing: false)
       throw loss
     }
     let step = applied.report
     report.add(step)
     let asked = open.count
     open.removeAll { applied.upToDate.contains($0) }
+    // What was pulled once more has no cursor of its own.
+    pulls.removeAll { applied.upToDate.contains($0) && !requested(request).contains($0) }
     let cameNearer = open.count < asked
     open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
     if applied.waitsForPages && pulls.isEmpty {
@@ -212,7 +214,8 @@ struct SyncPass: Sendable {
     // What is in doubt is known only after a push.
     if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
-    let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty
+    let givesBack = request.scope != .pull && !step.givenBack.isEmpty
+    let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
     let changed =
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { $0.more || !$0.changes.isEmpty }
       || !step.failures.isEmpty
@@ -241,25 +244,9 @@ struct SyncPass: Sendable {
     } catch { return Self.reason(for: error) }
   }
 
-  /// After a scope was brought anew: whether it is what the server has.
-  private func verify(_ scope: PullScope, _ report: inout SyncReport) async throws {
-    do { try await compare(scope, &report) } catch let error as RemoteError {
-      // The scope has come whole; `repair` can be asked for at any time.
-      configuration.logger.notice("A scope was not compared.", metadata: ["reason": "\(error.message)"])
-    }
-  }
-
-  private func compare(_ scope: PullScope, _ report: inout SyncReport) async throws {
-    let cursor = try await store.read { try PullState.load(scope, in: $0).cursor }
-    let position = cursor.flatMap { Cursor(token: $0)?.position }
-    let found = try await Comparison(store: store, remote: remote, scope: scope, position: position).repair()
-    report.requests += found.requests
-    report.repaired += found.repaired.count
-  }
-
   // MARK: the request
 
-  private struct Plan: Sendable {
+  struct Plan: Sendable {
     var request: SyncRequest
     var batch: PushBatch
     /// Whether operations were left for the next exchange.
@@ -279,7 +266,6 @@ struct SyncPass: Sendable {
   ) async throws -> Plan {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
-      if store.options.processes != .single { _ = try lease.take(at: now, in: transaction) }
       let states = try scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
@@ -294,6 +280,8 @@ struct SyncPass: Sendable {
         batch = try builder.build(only: request.records)
       }
       let failures = try batch.refused.map { try Self.refuse($0, $1, until: now, in: transaction) }
+      // A first pull is work that no other process need do beside this one.
+      if isShared, !batch.items.isEmpty || isReading || isFilling { try lease.take(at: now, in: transaction) }
       let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
       let wanted = batch.items.isEmpty ? missing : isFilling ? [] : states
       // The scopes that are still to be asked for come first; more than fit follow by the next request.
@@ -315,17 +303,6 @@ struct SyncPass: Sendable {
     }
   }
 
-  /// Puts an entry into the inbox, until somebody edits it or decides.
-  private static func refuse(
-    _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
-  ) throws -> SyncFailure {
-    try Outbox.postpone(entry.record, rejection, until: time, state: .quarantined, in: transaction)
-    return SyncFailure(
-      record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
-      nextRetry: nil, revision: entry.revision,
-      local: try Outbox.localContent(of: entry.record, in: transaction))
-  }
-
   /// The most scopes that one request pulls from: what servers take.
   static let pullLimit = 64
 
@@ -338,62 +315,5 @@ struct SyncPass: Sendable {
     let version = store.schema.version
     // Not remembered, it is asked again after a relaunch: no harm.
     try? await store.write(origin: .remote) { try SyncValues.setUpdateRequired(message, at: version, in: $0) }
-  }
-
-  // MARK: the answer
-
-  private struct Applied: Sendable {
-    var report: SyncReport
-    var upToDate: [PullScope] = []
-    /// Scopes whose last page has come and is not shown yet.
-    var putOff: [PullScope] = []
-    /// Whether conflicts can be decided only with what a pull brings.
-    var waitsForPages = false
-  }
-
-  /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
-  /// together may lie in two of them.
-  private func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, isShowing: Bool = true
-  ) async throws -> Applied {
-    let now = clock.now()
-    return try await store.write(origin: .remote) { transaction in
-      transaction.source = .sync
-      var settlement = Settlement(
-        transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
-        backoff: configuration.backoff, decisions: decisions.pushed, pullDecisions: decisions.pulled,
-        pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
-      settlement.orphans = configuration.orphans
-      try settlement.settle(plan.batch, response.outcomes)
-      var pages = response.pages
-      var isShown = isShowing && !pages.contains(where: \.more)
-      for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
-      if isShown && !pages.isEmpty { try settlement.settleUndecided() }
-      var applied = Applied(report: settlement.report)
-      applied.waitsForPages = !settlement.undecided.isEmpty
-      transaction.source = .remote
-      try SecretWork.sweep(in: transaction)
-      var pull = try PullApplication(transaction, now: now)
-      pull.orphans = configuration.orphans
-      pull.history = response.history
-      for index in pages.indices {
-        if !isShown && !pages[index].more {
-          applied.putOff.append(pages[index].scope)
-          pages[index].more = true
-        }
-        if try pull.take(pages[index], generation: plan.generations[pages[index].scope]) {
-          applied.upToDate.append(pages[index].scope)
-        }
-      }
-      try pull.comparison.end(response.history)
-      applied.report.pulled += pull.pulled
-      applied.report.lost += pull.comparison.lost
-      applied.report.overwritten += pull.overwritten
-      applied.report.repaired += pull.repaired
-      applied.report.leaving += pull.leaving
-      applied.report.rebased += pull.rebased
-      applied.report.unreadable += pull.unreadable
-      return applied
-    }
   }
 }

@@ -2,7 +2,7 @@ package import BothyStore
 
 /// A sync report as JSON.
 extension SyncReport {
-  /// Writes `synced, failures, overwritten, blocked, lost, unreadable, pulled, pushed, uploadedBlobs, requests, repaired, skipped`.
+  /// Writes `synced, failures, overwritten, blocked, lost, givenBack, unreadable, pulled, pushed, uploadedBlobs, requests, repaired, skipped`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.list("synced", synced) { writer, item in
       writer.members(item.record)
@@ -25,6 +25,7 @@ extension SyncReport {
       writer.object("by") { $0.members(item.by) }
     }
     writer.list("lost", lost) { writer, id in writer.members(id) }
+    writer.list("givenBack", givenBack) { writer, id in writer.members(id) }
     writer.list("unreadable", unreadable) { writer, item in
       writer.members(item.record)
       writer.member("version", item.version)

@@ -11,6 +11,7 @@ extension SyncReport {
     repaired += exchange.repaired
     rebased += exchange.rebased.filter { !rebased.contains($0) }
     lost += exchange.lost
+    givenBack += exchange.givenBack
   }
 
   /// Adds what a further round of the same sync did.
@@ -29,6 +30,7 @@ extension SyncReport {
     repaired += further.repaired
     rebased += further.rebased.filter { !rebased.contains($0) }
     lost += further.lost
+    givenBack += further.givenBack
     skipped = further.skipped
     retryAfter = further.retryAfter
   }

@@ -35,6 +35,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// Records that the server had acknowledged and does not have any more, now that its history was adopted. What was
   /// pending of them is sent as new; the others went from here.
   public var lost: [RecordID] = []
+  /// Records that the server had acknowledged, or another server never had, and that it is given (back) by this file:
+  /// pending work since, which this sync has sent as far as it could.
+  public var givenBack: [RecordID] = []
   /// Why the sync did not run, or not to its end; nil when it did.
   public var skipped: SkipReason?
   /// How many reports before this one were left out, because whoever reads them lagged too far behind. What they said
@@ -173,7 +176,8 @@ public enum SkipReason: Sendable, Hashable, Codable {
   /// The server takes newer versions of the app only: nothing is sent until the app's schema version rises.
   case updateRequired(String)
   /// The server is another one than the file was synced with, or lacks what it had acknowledged. Nothing was removed:
-  /// sync with the first server again, adopt this one (`SyncedStore.adoptServer`), or open another file for it.
+  /// sync with the first server again, adopt this one (`SyncedStore.adoptServer`), give it what it lacks
+  /// (`SyncedStore.uploadMine`), or keep the file apart (`SyncedStore.keepApart`).
   case otherServer(String)
   /// The account was signed out.
   case signedOut

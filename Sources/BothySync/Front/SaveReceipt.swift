@@ -12,6 +12,14 @@ public struct SaveReceipt: Sendable {
   /// False when the local store could not take the write and the server alone has it.
   public var isStoredHere = true
 
+  /// Waits until the server has decided, for as long as `limit`. Sends the write at once, ahead of a sync that is running.
+  ///
+  /// Returns `.pending` when the time is over or the server can't be reached: the write is sent by a later sync, and the
+  /// receipt can be asked again, also by `receipt(for:)` after a relaunch. `save(_:in:awaiting:options:)` says why.
+  public func outcome(within limit: Duration) async throws -> SaveOutcome {
+    try await store.settle(self, within: limit).0
+  }
+
   /// Waits until the server has decided. While `run()` is running that takes as long as it takes; otherwise it
   /// syncs, and throws `SyncError` when the server cannot be reached. The write stays pending then, and the
   /// receipt can be asked again, also by `receipt(for:)` after a relaunch.
@@ -53,7 +61,12 @@ public enum SaveOutcome: Sendable, Hashable {
   case overwritten(version: String)
   /// The server refused it. The inbox has it, unless it was undone: by the rejection policy, or by a decision.
   case rejected(Rejection)
-  /// Nothing is known of it: it was never written here, taken back before the server decided, or decided too long ago.
+  /// The server will not decide: it was taken back here before, by a deletion of what was just made, by a decision, or
+  /// by a purge. The journal says which.
+  case withdrawn
+  /// It was decided, and the journal keeps no word of it: too long ago, or the journal was emptied since.
+  case expired
+  /// Nothing is known of it: it was never written here, or decided so long ago that the journal keeps it no longer.
   case unknown
 }
 
@@ -97,7 +110,7 @@ extension SyncedStore {
     try store.read { transaction in
       if let settled = try Journal.outcome(of: id, at: revision, in: transaction) { return settled }
       guard let entry = try Outbox.entry(id, in: transaction), Journal.belongs(revision, to: entry) else {
-        return .unknown
+        return .expired
       }
       let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
       return SaveOutcome(refusedBy: reason)

@@ -84,8 +84,11 @@ extension SyncedStore {
   /// pending.
   @discardableResult
   public func resolve(_ id: RecordID, _ resolution: Resolution, revision: Int64? = nil) throws -> Bool {
-    let done = try store.write(origin: .remote) {
-      try InboxDecision.apply(resolution, to: id, revision: revision, in: $0)
+    let done = try store.write(origin: .remote) { transaction in
+      let now = clock.now()
+      let done = try InboxDecision.apply(resolution, to: id, revision: revision, at: now, in: transaction)
+      try Journal.trim(to: configuration.journal, at: now, in: transaction)
+      return done
     }
     if resolution == .retry { engine.ask() }
     return done
@@ -100,11 +103,12 @@ extension SyncedStore {
       var decided: [RecordID] = []
       for failure in failures where try Outbox.mark(failure.record, in: transaction) != nil {
         if try InboxDecision.apply(
-          resolution, to: failure.record, revision: failure.revision, in: transaction)
+          resolution, to: failure.record, revision: failure.revision, at: clock.now(), in: transaction)
         {
           decided.append(failure.record)
         }
       }
+      try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
       return decided
     }
     if resolution == .retry { engine.ask() }
@@ -140,7 +144,7 @@ extension SyncedStore {
       try PullState.all(in: transaction).map {
         ContainerStatus(
           scope: $0.scope, cursor: $0.cursor, isComplete: $0.isComplete, isFilling: $0.staged != nil,
-          pulledAt: $0.pulledAt)
+          pulledAt: engine.pass.heard.time(of: $0))
       }
     }
   }
@@ -149,19 +153,19 @@ extension SyncedStore {
   public func digest(_ scope: PullScope = .space) throws -> ScopeDigest {
     try store.read { transaction in
       var sum = DigestSum()
+      let names = transaction.catalog.wireNames
       for table in transaction.catalog.tables where table.schema.isSynced {
         let select = try PreparedStatement(table.selectSQL, in: transaction.database)
         defer { select.reset() }
         while try select.step() {
           let row = try StoredRow(from: select, table)
           guard scope.contains(row.container ?? table.schema.name) else { continue }
-          sum.add(
-            RecordID(type: table.schema.name, id: select.text(at: 0) ?? ""), fields: table.document(row).bytes
-          )
+          let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
+          sum.add(names.wire(id), fields: names.wire(table.document(row).bytes, of: id.type))
         }
       }
       try UnknownTypes.forEach(in: transaction) { record in
-        if scope.contains(record.container) { sum.add(record.id, fields: record.fields.bytes) }
+        if scope.contains(record.container) { sum.add(names.wire(record.id), fields: record.fields.bytes) }
       }
       return sum.digest(of: scope)
     }
@@ -184,7 +188,7 @@ extension SyncedStore {
   /// than 10,000 records, the oldest are left out, and `SyncReport.missed` of the next says how many.
   public var reports: AsyncStream<SyncReport> {
     let reader = engine.reports.reader()
-    return AsyncStream { await reader.next() }
+    return AsyncStream { await reader.next()?.report }
   }
 }
 

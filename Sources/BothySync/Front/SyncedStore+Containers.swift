@@ -32,7 +32,9 @@ extension SyncedStore {
     return try store.read { transaction in
       var names = Set(try Outbox.containersToSend(in: transaction))
       if let limit {
-        for scope in scopes where try PullState.load(scope, in: transaction).pulledAt ?? .min < limit {
+        for scope in scopes {
+          let heard = engine.pass.heard.time(of: try PullState.load(scope, in: transaction))
+          guard heard ?? .min < limit else { continue }
           names.insert(scope.container)
         }
       }

@@ -17,7 +17,7 @@ extension SyncedStore {
   /// When a sync last ended well and what they have ended in since, whichever processes ran them. Reads the whole log.
   package func syncStanding() throws -> SyncStanding {
     try store.read { transaction in
-      let pulls = try PullState.all(in: transaction).compactMap(\.pulledAt)
+      let pulls = try PullState.all(in: transaction).compactMap(engine.pass.heard.time)
       return SyncStanding(try SyncLog.runs(limit: .max, in: transaction), pulledAt: pulls.max())
     }
   }

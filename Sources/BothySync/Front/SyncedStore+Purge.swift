@@ -1,8 +1,8 @@
 public import BothyStore
 
 /// Removing records from this device without telling the server. What is pending stays and is listed, unless
-/// `includingPending`; then its entries go too, and nothing of it is ever sent. The next sync brings back what the
-/// server has.
+/// `includingPending`; then its entries go too, and nothing of it is ever sent. The next sync asks for what was removed,
+/// and for nothing else: one round trip more for each five hundred records of a type.
 extension SyncedStore {
   /// Removes one record. One that is not here is nothing to remove. One transaction.
   @discardableResult
@@ -30,7 +30,14 @@ extension SyncedStore {
     try purging { try $0.removeAll(of: $0.transaction.catalog.table(type), includingPending) }
   }
 
-  /// Removes every synced record; with `includingPending` the log of past syncs and the journal go too. One transaction.
+  /// Removes the records of a container and those below it. The next sync pulls that container anew, and no other. One
+  /// transaction.
+  @discardableResult
+  public func purge(container: String, includingPending: Bool = false) throws -> PurgeResult {
+    try purging { try $0.removeAll(in: container, includingPending) }
+  }
+
+  /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and the journal go too. One transaction.
   @discardableResult
   public func purge(includingPending: Bool = false) throws -> PurgeResult {
     try purging { purge in
@@ -42,6 +49,7 @@ extension SyncedStore {
         try purge.removeAll(of: table, true)
       }
       try UnknownTypes.clear(.space, in: purge.transaction)
+      try purge.forgetAll()
       guard includingPending else { return }
       try SyncLog.clear(in: purge.transaction)
       try Journal.clear(in: purge.transaction)
@@ -77,8 +85,8 @@ extension SyncedStore {
 private struct Purge {
   let transaction: WriteTransaction
   var result = PurgeResult()
-  private var forgotten = 0
-  private var types: Set<String> = []
+  /// The records that the server may have, with their containers.
+  private var unknown: [(record: RecordID, container: String?)] = []
 
   init(transaction: WriteTransaction) { self.transaction = transaction }
 
@@ -86,13 +94,24 @@ private struct Purge {
     let table = try transaction.catalog.table(id.type)
     guard table.schema.isSynced else { return }
     try Journal.forgetContent(of: id, in: transaction)
-    if try Outbox.mark(id, in: transaction) != nil {
+    let entry = try Outbox.entry(id, in: transaction)
+    let container = try entry?.container ?? transaction.row(table, id: id.id)?.container
+    if entry != nil {
       guard includingPending else { return result.kept.append(id) }
-      try Outbox.forget(id, in: transaction)
-      forgotten += 1
+      try Outbox.forget(id, in: transaction) { entry in
+        var row = Journal.Row(entry, .withdrawn, .purged)
+        if entry.record != id {
+          let table = try transaction.catalog.table(entry.record.type)
+          row.loss = try Journal.Loss(
+            entry, transaction.row(table, id: entry.record.id), table, now: entry.told)
+        }
+        return try Journal.note(row, in: transaction)
+      }
     }
-    if try transaction.evict(table, id: id.id) { result.removed += 1 }
-    types.insert(id.type)
+    let isRemoved = try transaction.evict(table, id: id.id)
+    if isRemoved { result.removed += 1 }
+    // A deletion that is not sent after all, too.
+    if isRemoved || entry != nil { unknown.append((id, container)) }
   }
 
   mutating func removeAll(of table: TypeTable, _ includingPending: Bool) throws {
@@ -108,17 +127,44 @@ private struct Purge {
     if includingPending {
       for id in try transaction.ids(RecordQuery(type)) { try remove(RecordID(type: type, id: id), true) }
     }
-    types.insert(type)
   }
 
-  /// What was removed, or not deleted after all, is still on the server: the next pull is whole.
+  mutating func removeAll(in container: String, _ includingPending: Bool) throws {
+    let scope = PullScope(container: container, includesChildren: true)
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let type = table.schema.name
+      for id in try transaction.ids(RecordQuery(type, container: container, includesChildren: true)) {
+        try remove(RecordID(type: type, id: id), includingPending)
+      }
+      for entry in try Outbox.entries(where: "type = ? AND kind = 2", [.text(type)], in: transaction)
+      where scope.contains(entry.container ?? type) {
+        try remove(entry.record, includingPending)
+      }
+    }
+    try UnknownTypes.clear(scope, in: transaction)
+    try forget(scope)
+  }
+
+  /// The next pull brings the scope as a whole, and what it lies in as before.
+  private mutating func forget(_ scope: PullScope) throws {
+    unknown.removeAll { scope.contains($0.container ?? $0.record.type) }
+    try Coverage.forget(in: scope, in: transaction)
+    let states = try PullState.all(in: transaction)
+    for state in states where scope.contains(state.scope) {
+      try PullState.reset(state.scope, isComplete: false, in: transaction)
+    }
+    if states.contains(where: { !scope.contains($0.scope) && $0.scope.overlaps(scope) }) {
+      try Refetch.mark(container: scope.container, in: transaction)
+    }
+  }
+
+  mutating func forgetAll() throws { try forget(.space) }
+
+  /// What was removed, or not deleted after all, is still on the server: the next sync asks for it.
   func finish() throws {
-    for type in types { try Coverage.forget(type, in: transaction) }
-    guard result.removed + forgotten > 0 else { return }
-    try PullState.resetAll(in: transaction)
-    for var state in try PullState.all(in: transaction) {
-      state.isComplete = false
-      try state.save(in: transaction)
+    for (record, container) in unknown {
+      try Coverage.forget(record.type, in: container ?? record.type, in: transaction)
+      try Refetch.mark(record, in: container, in: transaction)
     }
   }
 }

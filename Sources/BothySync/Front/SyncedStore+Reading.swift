@@ -138,15 +138,16 @@ extension SyncedStore {
     _ query: RecordQuery, _ read: @escaping LocalRead<Value>
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
-    let scopes = configuration.pullScopes
+    let heard = engine.pass.heard
     let asked = PullScope(
       container: query.container ?? query.type, includesChildren: query.includesChildren)
     return try await store.read { transaction in
       let pulled = try PullState.all(in: transaction).filter {
-        $0.isComplete && scopes.contains($0.scope) && $0.scope.contains(asked)
-      }.compactMap(\.pulledAt).max()
+        $0.isComplete && $0.scope.contains(asked)
+      }.compactMap(heard.time).max()
       let answered = try Coverage.time(of: query, in: transaction)
-      let known = [pulled, answered].compactMap { $0 }.max()
+      let known =
+        try Refetch.isOpen(query, in: transaction) ? nil : [pulled, answered].compactMap { $0 }.max()
       let values = try read(transaction, query)
       let stale = try StaleRows.ids(of: query.type, in: transaction)
       return FetchResult(

@@ -124,7 +124,7 @@ extension SyncedStore {
       case .unreachable(let error, _): throw error
       case .pending: throw SyncError.pendingChanges(change.id)
       case .settled(let outcome, let report):
-        if let report { engine.reports.send(report) }
+        if let report { engine.tell(report) }
         return SaveReceipt(
           record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
       }
@@ -207,7 +207,7 @@ extension SyncedStore {
         guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
         return try await overPending(change, options)
       case .settled(let outcome, let report):
-        if let report { engine.reports.send(report) }
+        if let report { engine.tell(report) }
         if !isCached {
           try await store.write(origin: .remote) { try Outbox.evictUncached(change.id, in: $0) }
         }
@@ -333,13 +333,7 @@ enum LocalChange: Sendable {
 
   func apply(in transaction: WriteTransaction) throws {
     switch self {
-    case .save(let record, let container):
-      if try transaction.exists(record.recordID) {
-        try transaction.update(record.recordID, fields: record.fields)
-        if let container { try transaction.move(record.recordID, to: container) }
-      } else {
-        try transaction.insert(record)
-      }
+    case .save(let record, let container): try transaction.save(record, in: container)
     case .move(let id, let container): try transaction.move(id, to: container)
     case .delete(let id): try transaction.delete(id)
     case .share(let id, let change, let edited):

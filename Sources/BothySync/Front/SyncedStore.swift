@@ -44,14 +44,15 @@ public final class SyncedStore: Sendable {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
     let file = OpenedFile(path)
-    let remote = BoundRemote(
+    let remote = NamingRemote.naming(remote, store.schema)
+    let bound = BoundRemote(
       HintedRemote(remote: remote, belief: belief, now: { clock.now() }), store, file)
-    self.remote = remote
+    self.remote = bound
     settings = Mutex(configuration)
     followed = FollowedScopes(configuration.pullScopes)
     let governor = SyncGovernor(configuration, file: file)
     self.governor = governor
-    let opened: (device: String, owner: AccountID?)
+    let opened: (device: String, owner: AccountID?, decided: Int64)
     // What is pending in a file that was set aside may need its secrets when it is salvaged.
     let isSweepDue = store.damagedFiles.isEmpty
     do {
@@ -65,7 +66,8 @@ public final class SyncedStore: Sendable {
         try Following.change(to: configuration.pullScopes, in: transaction)
         try SecretWork.sendMoved(in: transaction, clock: clock)
         if isSweepDue { try SecretWork.sweep(in: transaction) }
-        return (try SyncValues.device(in: transaction), owner)
+        try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
+        return (try SyncValues.device(in: transaction), owner, try Journal.end(in: transaction))
       }
     } catch {
       try? store.close()  // the first error is the one to tell
@@ -76,9 +78,9 @@ public final class SyncedStore: Sendable {
     blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
       pass: SyncPass(
-        store: store, remote: remote, configuration: configuration, clock: clock, device: opened.device,
+        store: store, remote: bound, configuration: configuration, clock: clock, device: opened.device,
         blobs: blobFolder, governor: governor, owner: opened.owner, followed: followed,
-        progress: { progress.send($0) }))
+        progress: { progress.send($0) }), decided: opened.decided)
     progress.connect(to: engine)
     if let obstacle = governor.obstacle { engine.update { $0.lastProblem = obstacle } }
   }

@@ -1,23 +1,31 @@
-public import BothyStore
+import BothyStore
+import GRDB
 
-/// The durable list of what became of local writes, newest last: written in the transaction that settles a write, so
-/// that neither a relaunch nor a listener that was not there misses a verdict.
+/// The durable list of what became of local writes, newest last: written in the transaction that decides about a
+/// write, so that neither a relaunch nor a listener that was not there misses a verdict.
 ///
 /// A row stands for the revisions of one outbox entry up to its own. They are consecutive, and each entry begins at a
-/// random one, so a revision a little below a row's belongs to it.
+/// random one, so a revision a little below a row's belongs to it. `share` is 1 for rows that lost something and 0 for
+/// the others; `ordinal` counts the rows of a share and `extent` its bytes, both without end, so that the oldest row
+/// and the newest say how much there is.
 enum Journal {
-  static let tableSQL = """
+  static let tables = [
+    """
     CREATE TABLE IF NOT EXISTS bothy_journal (
       number INTEGER PRIMARY KEY, type TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER, verdict INTEGER NOT NULL,
-      at INTEGER NOT NULL, version TEXT, reason TEXT, lost TEXT) STRICT
-    """
-  static let indexSQL = "CREATE INDEX IF NOT EXISTS bothy_journal_record ON bothy_journal (type, id)"
+      at INTEGER NOT NULL, version TEXT, reason TEXT, lost TEXT, cause INTEGER NOT NULL DEFAULT 0,
+      kind INTEGER NOT NULL DEFAULT 1, names TEXT, base TEXT, now TEXT, now_at INTEGER, place TEXT,
+      attempts INTEGER NOT NULL DEFAULT 0, retry_at INTEGER, restored INTEGER, share INTEGER NOT NULL DEFAULT 0,
+      ordinal INTEGER NOT NULL DEFAULT 0, extent INTEGER NOT NULL DEFAULT 0) STRICT
+    """,
+    "CREATE INDEX IF NOT EXISTS bothy_journal_record ON bothy_journal (type, id)",
+    "CREATE INDEX IF NOT EXISTS bothy_journal_share ON bothy_journal (share, ordinal)",
+    // Rows of before there were shares.
+    "UPDATE bothy_journal SET share = verdict <> 0, ordinal = number WHERE share = 0 AND ordinal = 0",
+  ]
 
-  /// So many rows of writes that the server took as they were are kept, and as many of the others: neither kind drives
-  /// out the other.
-  static let limit = 1000
   /// How far below a row's revision its entry may have begun.
-  private static let span: Int64 = 1 << 20
+  static let span: Int64 = 1 << 20
 
   /// The raw values are those of the file.
   enum Verdict: Int64 {
@@ -27,158 +35,230 @@ enum Journal {
     case rejected = 3
     /// A merge was decided, and the server is yet to take it.
     case merging = 4
+    /// Refused, and still pending.
+    case refused = 5
+    /// The server was never to decide, or will not.
+    case withdrawn = 6
+
+    /// SQL of the verdicts after which more is to come.
+    static let open = "(4, 5)"
   }
 
   struct Row {
     var record: RecordID
     var revision: Int64?
+    var kind = Operation.Kind.update
     var verdict: Verdict
+    var cause: JournalEntry.Cause
     var version: String?
     var reason: Rejection?
-    var lost: FieldsDocument?
+    var loss: Loss?
+    var attempts = 0
+    var retryAt: Int64?
+
+    init(_ entry: OutboxEntry, _ verdict: Verdict, _ cause: JournalEntry.Cause) {
+      self.init(entry.record, entry.kind, verdict, cause, revision: entry.revision)
+    }
+
+    init(
+      _ record: RecordID, _ kind: Operation.Kind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
+      revision: Int64? = nil
+    ) {
+      self.record = record
+      self.kind = kind
+      self.verdict = verdict
+      self.cause = cause
+      self.revision = revision
+    }
+
+    /// Whether it takes part in the share of the rows that lost something.
+    fileprivate var isLasting: Bool {
+      loss != nil || [.overwritten, .rejected, .merging].contains(verdict)
+    }
   }
+
+  /// Shows that the journal has a row: without it no entry of the outbox is removed.
+  struct Noted { fileprivate init() {} }
 
   /// Adds a row. One of a write that was accepted counts as merged where a merge of it was decided before.
   ///
   /// - Parameter time: nil takes the device's clock.
-  static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws {
+  @discardableResult
+  static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws -> Noted {
     let insert = try PreparedStatement(
       """
-      INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost)
+      INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost, cause, kind, names, base, now,
+        now_at, place, attempts, retry_at, share, number, ordinal, extent)
       VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
           SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
             AND revision BETWEEN ?3 - \(span) AND ?3)
-        THEN 1 ELSE ?4 END, coalesce(?5, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)), ?6, ?7, ?8)
+        THEN 1 ELSE ?4 END, coalesce(?5, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)), ?6, ?7, ?8,
+        ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1 + (\(endSQL)),
+        1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
+        ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
       """, in: transaction.database)
     insert.bind(row.record.type, at: 1)
     insert.bind(row.record.id, at: 2)
-    bind(row.revision, at: 3, of: insert)
-    insert.bind(row.verdict.rawValue, at: 4)
-    bind(time, at: 5, of: insert)
-    insert.bind(row.version, at: 6)
-    insert.bind(row.reason?.json, at: 7)
-    if let lost = row.lost { insert.bind(utf8: lost.bytes, at: 8) } else { insert.bind(String?.none, at: 8) }
-    try insert.run()
-  }
-
-  private static func bind(_ number: Int64?, at index: Int32, of statement: PreparedStatement) {
-    if let number { statement.bind(number, at: index) } else { statement.bind(String?.none, at: index) }
-  }
-
-  /// Removes the oldest rows past the limits. Once in a transaction that added some.
-  static func trim(in transaction: WriteTransaction) throws {
-    for isAccepted in [Int64(1), 0] {
-      let trim = try PreparedStatement(
-        """
-        DELETE FROM bothy_journal WHERE (verdict = 0) = ?1 AND number <= (
-          SELECT number FROM bothy_journal WHERE (verdict = 0) = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-        """, in: transaction.database)
-      trim.bind(isAccepted, at: 1)
-      trim.bind(Int64(limit), at: 2)
-      try trim.run()
-    }
-  }
-
-  /// Whether a write at this revision is part of what the entry has pending.
-  static func belongs(_ revision: Int64, to entry: OutboxEntry) -> Bool {
-    revision <= entry.revision && revision >= entry.revision - span
-  }
-
-  /// What became of a write at a revision; nil when nothing was decided, or so long ago that it was forgotten.
-  static func outcome(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
-    -> SaveOutcome?
-  {
-    try entries(
-      where: "type = ? AND id = ? AND verdict <> 4 AND revision BETWEEN ? AND ? ORDER BY number",
-      [.text(id.type), .text(id.id), .int(revision), .int(revision + span)], limit: 1, in: transaction
-    ).first?.outcome
-  }
-
-  /// The newest verdict on a record.
-  static func last(of id: RecordID, in transaction: ReadTransaction) throws -> SaveOutcome? {
-    try entries(
-      where: "type = ? AND id = ? AND verdict <> 4 ORDER BY number DESC", [.text(id.type), .text(id.id)],
-      limit: 1, in: transaction
-    ).first?.outcome
-  }
-
-  /// `condition` is SQL of this module's own, with its order.
-  static func entries(
-    where condition: String, _ arguments: [FieldValue] = [], limit: Int, in transaction: ReadTransaction
-  ) throws -> [JournalEntry] {
-    let select = try PreparedStatement(
-      """
-      SELECT number, type, id, verdict, at, version, reason, lost FROM bothy_journal WHERE \(condition) LIMIT ?
-      """, in: transaction.database)
-    for (index, argument) in (arguments + [.int(Int64(max(0, limit)))]).enumerated() {
-      select.bind(argument, at: Int32(index + 1))
-    }
-    defer { select.reset() }
-    var entries: [JournalEntry] = []
-    while try select.step() { entries.append(try entry(from: select)) }
-    return entries
-  }
-
-  private static func entry(from row: PreparedStatement) throws -> JournalEntry {
-    let version = row.text(at: 5) ?? ""
-    let outcome: SaveOutcome =
-      switch Verdict(rawValue: row.int(at: 3)) {
-      case .accepted: .accepted(version: version)
-      case .merged, .merging: .merged(version: version)
-      case .overwritten: .overwritten(version: version)
-      case .rejected: try row.text(at: 6).map { .rejected(try Rejection(json: $0)) } ?? .unknown
-      case nil: .unknown
+    let documents = [row.loss?.local, row.loss?.base, row.loss?.now]
+    let reason = row.reason?.json
+    let size = documents.reduce(64 + (reason?.utf8.count ?? 0)) { $0 + ($1?.bytes.count ?? 0) }
+    let numbers: [(Int32, Int64?)] = [
+      (3, row.revision), (4, row.verdict.rawValue), (5, time), (9, row.cause.rawValue), (10, row.kind.number),
+      (14, row.loss?.nowTime), (16, Int64(row.attempts)), (17, row.retryAt), (18, row.isLasting ? 1 : 0),
+      (19, Int64(size)),
+    ]
+    for (position, number) in numbers { insert.bind(number, at: position) }
+    let texts: [(Int32, String?)] = [
+      (6, row.version), (7, reason), (11, row.loss?.namesJSON), (15, row.loss?.place),
+    ]
+    for (position, text) in texts { insert.bind(text, at: position) }
+    for (position, document) in zip([8, 12, 13] as [Int32], documents) {
+      if let document {
+        insert.bind(utf8: document.bytes, at: position)
+      } else {
+        insert.bind(String?.none, at: position)
       }
-    return JournalEntry(
-      number: row.int(at: 0), record: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
-      outcome: outcome, decided: row.int(at: 4),
-      lost: row.text(at: 7) == nil ? nil : FieldsDocument(canonical: row.bytes(at: 7)))
+    }
+    try insert.run()
+    transaction.touchBookkeeping()
+    return Noted()
+  }
+
+  // MARK: bounds
+
+  private static let endKey = "journalEnd"
+
+  /// SQL of the number of the newest row that ever was.
+  static let endSQL = """
+    SELECT max(coalesce((SELECT max(number) FROM bothy_journal), 0), coalesce((
+      SELECT CAST(value AS INTEGER) FROM bothy_sync WHERE key = '\(endKey)'), 0))
+    """
+
+  /// The number of the newest row that ever was; 0 where there was none.
+  static func end(in transaction: ReadTransaction) throws -> Int64 {
+    let select = try PreparedStatement(endSQL, in: transaction.database)
+    defer { select.reset() }
+    return try select.step() ? select.int(at: 0) : 0
+  }
+
+  /// Has numbers go on behind the newest row although it is removed.
+  private static func keepEnd(in database: Database) throws {
+    try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES ('\(endKey)', CAST((\(endSQL)) AS TEXT))",
+      in: database
+    ).run()
+  }
+
+  /// The most rows of a share that one transaction looks at.
+  private static let step: Int64 = 2000
+
+  /// Removes the oldest rows past the limits. Once in a transaction that added some: a look at the oldest row and the
+  /// newest of each share where nothing is to go, and the removal of 2,000 rows at most.
+  static func trim(to limits: JournalLimits, at now: Int64, in transaction: WriteTransaction) throws {
+    let begin = limits.begin(at: now)
+    for share in [Int64(0), 1] {
+      let rows = Int64(clamping: share == 0 ? limits.acceptedRows : limits.rows)
+      let select = try PreparedStatement(
+        "SELECT ordinal, extent, at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal DESC LIMIT 1",
+        in: transaction.database)
+      select.bind(share, at: 1)
+      guard try select.step() else {
+        select.reset()
+        continue
+      }
+      let newest = (ordinal: select.int(at: 0), extent: select.int(at: 1))
+      select.reset()
+      let old = try PreparedStatement(
+        "SELECT ordinal, extent, at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal LIMIT ?2",
+        in: transaction.database)
+      old.bind(share, at: 1)
+      old.bind(step, at: 2)
+      var last: Int64?
+      while try old.step() {
+        let ordinal = old.int(at: 0)
+        let isOver =
+          newest.ordinal - ordinal >= rows || newest.extent - old.int(at: 1) >= Int64(clamping: limits.bytes)
+        guard isOver || old.int(at: 2) < begin else { break }
+        last = ordinal
+      }
+      old.reset()
+      guard let last else { continue }
+      if last == newest.ordinal { try keepEnd(in: transaction.database) }
+      let delete = try PreparedStatement(
+        "DELETE FROM bothy_journal WHERE share = ?1 AND ordinal <= ?2", in: transaction.database)
+      delete.bind(share, at: 1)
+      delete.bind(last, at: 2)
+      try delete.run()
+    }
   }
 
   static func clear(in transaction: WriteTransaction) throws {
+    try keepEnd(in: transaction.database)
     try PreparedStatement("DELETE FROM bothy_journal", in: transaction.database).run()
+    transaction.touchBookkeeping()
   }
+
+  /// SQL that leaves no content in a row.
+  private static let emptied = "lost = NULL, names = NULL, base = NULL, now = NULL, place = NULL"
 
   /// Leaves no content of a record; what became of its writes stays known.
   static func forgetContent(of id: RecordID, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
-      "UPDATE bothy_journal SET lost = NULL WHERE type = ? AND id = ? AND lost IS NOT NULL",
+      "UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ? AND lost IS NOT NULL",
       in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)
     try update.run()
   }
-}
 
-/// One verdict of the journal: what became of a local write, and the content that it lost.
-public struct JournalEntry: Sendable, Hashable {
-  /// Rises with each verdict: a reader that keeps the last one it saw goes on behind it.
-  public var number: Int64
-  /// What was written.
-  public var record: RecordID
-  /// What became of it.
-  public var outcome: SaveOutcome
-  /// When that was decided, in server-corrected milliseconds.
-  public var decided: Int64
-  /// The local content that was replaced or undone; nil when nothing was lost, and for a deletion that was undone.
-  public var lost: FieldsDocument?
-}
+  // MARK: migrations
 
-extension SyncedStore {
-  /// What became of local writes, the newest first: kept in the file, in the transaction that decided. The last 1,000
-  /// that the server took as they were, and the last 1,000 others with the content that they lost.
-  ///
-  /// - Parameters:
-  ///   - record: only the verdicts on this record.
-  ///   - number: only those after the entry with this number.
-  public func journal(
-    of record: RecordID? = nil, after number: Int64? = nil, limit: Int = 50
-  ) throws -> [JournalEntry] {
-    try store.read { transaction in
-      let own = record.map { [FieldValue.text($0.type), .text($0.id)] }
-      return try Journal.entries(
-        where: (own == nil ? "" : "type = ? AND id = ? AND ") + "number > ? ORDER BY number DESC",
-        (own ?? []) + [.int(number ?? 0)], limit: limit, in: transaction)
+  /// A type is gone with all that was pending of it: the journal says so, and keeps no content of it.
+  static func drop(type: String, in database: Database) throws {
+    try database.execute(sql: "UPDATE bothy_journal SET \(emptied) WHERE type = ?", arguments: [type])
+    try database.execute(
+      sql: """
+        INSERT INTO bothy_journal (type, id, revision, verdict, cause, kind, at, number, ordinal, extent)
+        SELECT type, id, revision, ?2, ?3, kind, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER),
+          (\(endSQL)) + row_number() OVER (),
+          coalesce((SELECT max(ordinal) FROM bothy_journal WHERE share = 0), 0) + row_number() OVER (),
+          coalesce((SELECT max(extent) FROM bothy_journal WHERE share = 0), 0)
+        FROM bothy_outbox WHERE type = ?1
+        """,
+      arguments: [type, Verdict.withdrawn.rawValue, JournalEntry.Cause.typeDropped.rawValue])
+  }
+
+  /// Carries a change of fields into the content of a type.
+  static func rewrite(
+    _ type: String, in database: Database, _ change: (inout [String: JSONValue]) -> Void
+  ) throws {
+    let select = try PreparedStatement(
+      "SELECT number, lost, base, now, names FROM bothy_journal WHERE type = ? AND lost IS NOT NULL",
+      in: database)
+    select.bind(type, at: 1)
+    var rows: [(number: Int64, documents: [String?], names: String?)] = []
+    while try select.step() {
+      rows.append((select.int(at: 0), (1...3).map { select.text(at: $0) }, select.text(at: 4)))
+    }
+    select.reset()
+    let update = try PreparedStatement(
+      "UPDATE bothy_journal SET lost = ?2, base = ?3, now = ?4, names = ?5 WHERE number = ?1", in: database)
+    for row in rows {
+      update.bind(row.number, at: 1)
+      for (index, document) in row.documents.enumerated() {
+        guard let document else {
+          update.bind(String?.none, at: Int32(index + 2))
+          continue
+        }
+        var members = try FieldsDocument(canonical: Array(document.utf8)).members()
+        change(&members)
+        update.bind(utf8: FieldsDocument(members).bytes, at: Int32(index + 2))
+      }
+      var named = Dictionary(
+        Loss.names(row.names).map { ($0, JSONValue.bool(true)) }, uniquingKeysWith: { $1 })
+      change(&named)
+      update.bind(Loss.json(named.keys.sorted()), at: 5)
+      try update.run()
     }
   }
 }

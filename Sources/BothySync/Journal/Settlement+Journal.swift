@@ -3,23 +3,46 @@ import BothyStore
 /// What a settlement leaves in the journal.
 extension Settlement {
   /// Notes what became of an entry as it is here.
+  ///
+  /// - Parameters:
+  ///   - loses: whether local content gives way, to `current` (what the server has; nil where it has no such record) or
+  ///     to `merged`.
+  @discardableResult
   func journal(
-    _ entry: OutboxEntry, _ verdict: Journal.Verdict, version: String? = nil, reason: Rejection? = nil,
-    lost: FieldsDocument? = nil
-  ) throws {
-    try Journal.note(
-      Journal.Row(
-        record: entry.record, revision: entry.revision, verdict: verdict, version: version, reason: reason,
-        lost: lost),
-      at: clock.now(), in: transaction)
+    _ entry: OutboxEntry, _ verdict: Journal.Verdict, _ cause: JournalEntry.Cause, loses: Bool = false,
+    to current: ServerRecord? = nil, merged: FieldsDocument? = nil, version: String? = nil,
+    reason: Rejection? = nil
+  ) throws -> Journal.Noted {
+    var row = Journal.Row(entry, verdict, cause)
+    row.version = version
+    row.reason = reason
+    if loses {
+      let table = try transaction.catalog.table(entry.record.type)
+      let stored = try transaction.row(table, id: entry.record.id)
+      row.loss = try Journal.Loss(entry, stored, table, now: current, fields: merged)
+    }
+    return try Journal.note(row, at: clock.now(), in: transaction)
   }
 
   /// Notes that the server has what was sent. Of what was sent in part the rest is still to come.
-  func journal(accepted item: PushBatch.Item, version: String) throws {
-    try Journal.note(
-      Journal.Row(
-        record: item.operation.record, revision: item.isPartial ? item.revision - 1 : item.revision,
-        verdict: .accepted, version: item.operation.kind == .delete ? "" : version),
-      at: clock.now(), in: transaction)
+  func journal(accepted item: PushBatch.Item, version: String) throws -> Journal.Noted {
+    let operation = item.operation
+    var row = Journal.Row(operation.record, operation.kind, .accepted, .acknowledged)
+    row.revision = item.isPartial ? item.revision - 1 : item.revision
+    row.version = operation.kind == .delete ? "" : version
+    return try Journal.note(row, at: clock.now(), in: transaction)
+  }
+}
+
+extension Journal {
+  /// Notes a refusal that leaves the change pending.
+  static func note(
+    _ failure: SyncFailure, at time: Int64, in transaction: WriteTransaction
+  ) throws -> Noted {
+    var row = Row(failure.record, failure.operation, .refused, .refused, revision: failure.revision)
+    row.reason = failure.rejection
+    row.attempts = failure.attempts
+    row.retryAt = failure.nextRetry
+    return try note(row, at: time, in: transaction)
   }
 }

@@ -2,11 +2,11 @@ import BothyStore
 import Logging
 import Synchronization
 
-/// Notes in the file how syncs ended: one read for each, and one small transaction for those of which the rule keeps
-/// something. Fails nobody.
+/// Notes in the file how syncs ended. A sync that moves something is noted in the transactions that move it; one that
+/// fails, in one small transaction of its own. Fails nobody.
 final class SyncDiary: Sendable {
   /// Repetitions of a row that are not in the file yet.
-  private struct Uncounted {
+  fileprivate struct Uncounted {
     var row: SyncRun
     var times: Int
     var last: SyncRun
@@ -14,7 +14,7 @@ final class SyncDiary: Sendable {
 
   private let store: Store
   private let logger: Logger
-  private let uncounted = Mutex<Uncounted?>(nil)
+  fileprivate let uncounted = Mutex<Uncounted?>(nil)
 
   init(_ store: Store, logger: Logger) {
     self.store = store
@@ -22,7 +22,17 @@ final class SyncDiary: Sendable {
   }
 
   /// Returns when the sync is noted, if it is. A log that can't be written is told of to the logger alone.
-  func note(_ run: SyncRun) async {
+  ///
+  /// - Parameter row: what was noted of the sync while it ran.
+  func note(_ run: SyncRun, after row: Row? = nil) async {
+    if let row {
+      guard !row.says(run) else { return }
+      return await Task {
+        do {
+          try await store.write(origin: .remote) { try SyncLog.update(row.number, to: run, in: $0) }
+        } catch { logger.notice("How a sync ended was not noted.", metadata: ["error": "\(error)"]) }
+      }.value
+    }
     guard SyncLogRule.mayMatter(run) else { return }
     // A task of its own: of a sync whose task was cancelled something is kept too.
     await Task {
@@ -67,5 +77,91 @@ final class SyncDiary: Sendable {
       case .row: try SyncLog.append(run, in: transaction)
       }
     }
+  }
+}
+
+extension SyncDiary {
+  /// A row that stands for a sync that is running.
+  struct Row: Sendable {
+    var number: Int64
+    var run: SyncRun
+    /// The repetitions of an older row that were counted with it.
+    fileprivate var counted: Uncounted?
+
+    /// Whether it says all that there is to say of the sync; when it ended may differ by what makes no commit.
+    fileprivate func says(_ other: SyncRun) -> Bool {
+      var run = run
+      run.ended = other.ended
+      run.id = other.id
+      return run == other
+    }
+  }
+
+  /// A sync that is running: its row of the log, once there is one.
+  final class Running: Sendable {
+    private let diary: SyncDiary
+    let began: Int64
+    private let process: Int32
+    private let state = Mutex<(row: Row?, before: SyncReport)>((nil, SyncReport()))
+
+    init(_ diary: SyncDiary, began: Int64, process: Int32) {
+      (self.diary, self.began, self.process) = (diary, began, process)
+    }
+
+    var row: Row? { state.withLock { $0.row } }
+
+    /// What earlier passes of the same sync did.
+    func goOn(after report: SyncReport) { state.withLock { $0.before = report } }
+
+    fileprivate func run(_ counts: [SyncReport], at time: Int64) -> SyncRun {
+      var run = SyncRun(began: began, ended: time, process: process)
+      for report in counts + [state.withLock { $0.before }] {
+        run.pushed += report.pushed
+        run.pulled += report.pulled
+        run.uploadedBlobs += report.uploadedBlobs
+        run.refused += report.failures.count
+        run.requests += report.requests
+      }
+      return run
+    }
+
+    fileprivate func write(_ run: SyncRun, in transaction: WriteTransaction) throws -> Row {
+      if var row {
+        try SyncLog.update(row.number, to: run, in: transaction)
+        row.run = run
+        return row
+      }
+      let open = diary.uncounted.withLock { $0 }
+      if let open { try SyncLog.count(open.times, upTo: open.last, in: open.row, transaction) }
+      return Row(number: try SyncLog.append(run, in: transaction), run: run, counted: open)
+    }
+
+    fileprivate func confirm(_ row: Row) {
+      state.withLock { $0.row = row }
+      guard let counted = row.counted else { return }
+      diary.uncounted.withLock { open in
+        if open?.row.id == counted.row.id, open?.times == counted.times { open = nil }
+      }
+    }
+  }
+
+  /// What a running sync has done before an exchange.
+  struct Progress: Sendable {
+    private let running: Running
+    private let report: SyncReport
+
+    init?(_ running: Running?, _ report: SyncReport) {
+      guard let running else { return nil }
+      (self.running, self.report) = (running, report)
+    }
+
+    /// Notes what the exchange added, if the sync has moved anything. Counts once `confirm` is told of the row.
+    func note(_ step: SyncReport, at time: Int64, in transaction: WriteTransaction) throws -> Row? {
+      let run = running.run([report, step], at: time)
+      return run.movedSomething ? try running.write(run, in: transaction) : nil
+    }
+
+    /// The transaction is durable.
+    func confirm(_ row: Row) { running.confirm(row) }
   }
 }

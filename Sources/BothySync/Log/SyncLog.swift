@@ -1,4 +1,5 @@
 import BothyStore
+import GRDB
 
 /// The table of past syncs, newest last: a few hundred rows, inside the transactions of others.
 enum SyncLog {
@@ -41,8 +42,9 @@ enum SyncLog {
       count: Int(row.int(at: 12)))
   }
 
-  /// Adds a row, and removes the oldest of its kind past the limit.
-  static func append(_ run: SyncRun, in transaction: WriteTransaction) throws {
+  /// Adds a row, and removes the oldest of its kind past the limit. Returns the row's number.
+  @discardableResult
+  static func append(_ run: SyncRun, in transaction: WriteTransaction) throws -> Int64 {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_sync_log (began, ended, process, pushed, pulled, uploaded, refused, requests, problem,
@@ -58,6 +60,7 @@ enum SyncLog {
     insert.bind(run.problem?.logMessage, at: 11)
     insert.bind(Int64(run.count), at: 12)
     try insert.run()
+    let number = transaction.database.lastInsertedRowID
     let trim = try PreparedStatement(
       """
       DELETE FROM bothy_sync_log WHERE number IN (
@@ -66,6 +69,26 @@ enum SyncLog {
     trim.bind(run.problem == nil ? 1 : 0, at: 1)
     trim.bind(Int64(limit), at: 2)
     try trim.run()
+    return number
+  }
+
+  /// Lets a row stand for what its sync has come to since.
+  static func update(_ number: Int64, to run: SyncRun, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_sync_log SET ended = ?2, pushed = ?3, pulled = ?4, uploaded = ?5, refused = ?6, requests = ?7,
+        problem = ?8, code = ?9, message = ?10 WHERE number = ?1 AND began = ?11
+      """, in: transaction.database)
+    let numbers = [
+      number, run.ended, Int64(run.pushed), Int64(run.pulled), Int64(run.uploadedBlobs), Int64(run.refused),
+      Int64(run.requests),
+    ]
+    for (index, number) in numbers.enumerated() { update.bind(number, at: Int32(index + 1)) }
+    update.bind(run.problem?.logWord, at: 8)
+    update.bind(run.problem?.logCode, at: 9)
+    update.bind(run.problem?.logMessage, at: 10)
+    update.bind(run.began, at: 11)
+    try update.run()
   }
 
   /// Lets a row stand for more syncs, up to one that ended as `run` did; nothing when the row is not there any more.

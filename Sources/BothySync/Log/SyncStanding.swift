@@ -69,7 +69,8 @@ extension SkipReason {
     case .updateRequired: "Install a newer version of the app."
     case .otherServer:
       "Correct the address or the space; or adopt this server with `bothy sync --adopt` (what came from the first one "
-        + "goes, what is pending is sent); or keep both apart, in a file for each."
+        + "goes, what is pending is sent); or give it what it lacks with `--upload-mine`; or keep the file as it is with "
+        + "`--keep-apart`, and use another one for this server."
     case .signedOut: "Sign in again in the app."
     case .alreadyRunning, .cancelled: "Sync again."
     }

@@ -130,7 +130,9 @@ struct Conflicts: Sendable {
   static func context(
     _ id: RecordID, _ current: ServerRecord?, _ isTogether: Bool, in transaction: ReadTransaction
   ) throws -> (MergeContext, revision: Int64)? {
-    guard let entry = try Outbox.entry(id, in: transaction) else { return nil }
+    guard
+      let entry = try Outbox.entry(id, in: transaction).map({ try GivenBack.merging($0, in: transaction) })
+    else { return nil }
     let table = try transaction.catalog.table(id.type)
     let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
     let context = MergeContext(
@@ -155,7 +157,17 @@ struct MergeError: Error, CustomStringConvertible {
   /// Nil when the decision can be carried out.
   init?(checking decision: MergeDecision, _ context: MergeContext) {
     guard case .merged(let fields) = decision, let schema = context.schema else { return nil }
-    for field in schema.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
+    // What can't be read here is carried along as it is, whether the policy gives it or not.
+    func isCarried(_ field: FieldSchema) -> Bool {
+      let server = context.serverFields?[field.name] ?? .null
+      let isUnread = !server.isNull && (try? FieldValue(json: server, kind: field.kind)) == nil
+      return isUnread
+        || [context.client, context.serverFields].contains {
+          $0.map { $0[field.name] == fields[field.name] } ?? false
+        }
+    }
+    for field in schema.fields
+    where !field.isOptional && (fields[field.name] ?? .null).isNull && !isCarried(field) {
       self.init(
         message: "The merged record has no value for \(schema.name).\(field.name), which is required.")
       return
@@ -171,6 +183,7 @@ struct MergeError: Error, CustomStringConvertible {
         self.init(message: "The merged record's \(schema.name).\(name) is nested too deep.")
         return
       }
+      if isCarried(field) { continue }
       do { _ = try FieldValue(json: value, kind: field.kind) } catch {
         self.init(message: "The merged record's \(schema.name).\(name) does not fit: \(error)")
         return

@@ -18,31 +18,37 @@ enum InboxDecision {
   /// Applies a resolution to an entry and what belongs together with it, if the entry is still at `revision` (nil:
   /// at whatever revision it is). False when it was edited since; nothing is changed then.
   static func apply(
-    _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, in transaction: WriteTransaction
+    _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, at time: Int64,
+    in transaction: WriteTransaction
   ) throws -> Bool {
     let unit = try Outbox.unit(of: id, in: transaction)
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
     for entry in unit {
-      if let reason, resolution != .retry {
-        let row = Journal.Row(
-          record: entry.record, revision: entry.revision, verdict: .rejected, reason: entry.reason ?? reason,
-          lost: try resolution == .acceptLocal ? nil : Outbox.localContent(of: entry.record, in: transaction))
-        try Journal.note(row, in: transaction)
+      if resolution == .acceptLocal || resolution == .evict {
+        let container = try Outbox.container(of: entry, in: transaction)
+        try Refetch.mark(entry.record, in: container, in: transaction)
       }
-      try apply(resolution, to: entry, in: transaction)
+      try apply(resolution, to: entry, reason, at: time, in: transaction)
     }
     transaction.touchBookkeeping()
-    if resolution == .acceptLocal || resolution == .evict { try PullState.resetAll(in: transaction) }
     return true
   }
 
   private static func apply(
-    _ resolution: Resolution, to entry: OutboxEntry, in transaction: WriteTransaction
+    _ resolution: Resolution, to entry: OutboxEntry, _ reason: Rejection?, at time: Int64,
+    in transaction: WriteTransaction
   ) throws {
     let id = entry.record
     let table = try transaction.catalog.table(id.type)
+    // What was refused stays known as such, with what the decision takes. What is kept here the next pull replaces.
+    func note(_ cause: JournalEntry.Cause) throws -> Journal.Noted {
+      var row = Journal.Row(entry, reason == nil ? .withdrawn : .rejected, cause)
+      row.reason = entry.reason ?? reason
+      row.loss = try Journal.Loss(entry, transaction.row(table, id: id.id), table, now: entry.told)
+      return try Journal.note(row, at: time, in: transaction)
+    }
     switch resolution {
     case .retry:
       let update = try PreparedStatement(
@@ -53,40 +59,26 @@ enum InboxDecision {
       update.bind(id.type, at: 1)
       update.bind(id.id, at: 2)
       try update.run()
-    case .revert: try revert(entry, table, in: transaction)
+    case .revert: try revert(entry, note(.reverted), in: transaction)
     case .acceptLocal:
-      // A deletion accepted as synced stays on the server: the next pull, which is whole, brings the record back.
-      try Outbox.remove(id, in: transaction)
+      // A deletion accepted as synced stays on the server: the next pull, which asks for it, brings the record back.
+      try Outbox.remove(id, note(.keptLocal), in: transaction)
     case .evict:
-      try Outbox.remove(id, in: transaction)
+      try Outbox.remove(id, note(.evicted), in: transaction)
       try transaction.evict(table, id: id.id)
     }
   }
 
-  /// Brings the row back to the server's state: the newest that a pull has told of, else the base.
-  static func revert(_ entry: OutboxEntry, _ table: TypeTable, in transaction: WriteTransaction) throws {
-    try Outbox.remove(entry.record, in: transaction)
-    let current: ServerRecord? =
-      entry.shadow
-      ?? entry.base.map {
-        ServerRecord(
-          id: entry.record, container: entry.container, version: $0.version, modified: 0, fields: $0.fields)
-      }
-    guard let current, !current.isDeleted, !entry.isLeaving else {
-      try transaction.evict(table, id: entry.record.id)
-      return
-    }
+  /// Undoes what is pending: the record is what the server last told. One that it was forbidden to change may not be
+  /// seen any more either: the next pull asks.
+  static func revert(
+    _ entry: OutboxEntry, told answer: ServerRecord? = nil, _ noted: Journal.Noted,
+    in transaction: WriteTransaction
+  ) throws {
     if entry.reason?.code == "forbidden" {
-      // It may not be seen any more either: the next pull is whole, and says so.
-      try PullState.resetAll(in: transaction)
+      let container = try Outbox.container(of: entry, in: transaction)
+      try Refetch.mark(entry.record, in: container, in: transaction)
     }
-    if let shadow = entry.shadow {
-      var known = try KnownSharing(transaction)
-      try known.set(shadow.sharing, of: entry.record)
-    }
-    var repaired = false
-    let row = try table.row(
-      current.fields, container: current.container, version: current.version, repaired: &repaired)
-    try transaction.replace(table, id: entry.record.id, row)
+    try Outbox.end(entry, told: answer, noted, in: transaction)
   }
 }

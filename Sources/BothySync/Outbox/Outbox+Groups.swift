@@ -109,11 +109,16 @@ extension Outbox {
   }
 
   /// Removes a record's entry; the changes that were written together with it are undone.
-  static func forget(_ id: RecordID, in transaction: WriteTransaction) throws {
-    for entry in try unit(of: id, in: transaction).dropFirst() {
-      try InboxDecision.revert(entry, transaction.catalog.table(entry.record.type), in: transaction)
+  ///
+  /// - Parameter note: notes in the journal what becomes of each.
+  static func forget(
+    _ id: RecordID, in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
+  ) throws {
+    let unit = try unit(of: id, in: transaction)
+    for entry in unit.dropFirst() {
+      try InboxDecision.revert(entry, note(entry), in: transaction)
     }
-    try remove(id, in: transaction)
+    if let entry = unit.first { try remove(id, note(entry), in: transaction) }
   }
 
   /// The member of an entry's group that the server has refused, if there is one.

@@ -76,7 +76,9 @@ struct Outbox: ChangeRecorder {
     // Made again in the same transaction: the row is the new one, and nothing that the server has replaces it.
     if try collapse == .annihilate && transaction.exists(id) { collapse = .become(.insert) }
     switch collapse {
-    case .begin(let kind): try begin(kind, id, change.before, last, table, now, transaction)
+    case .begin(let kind):
+      try begin(kind, id, change.before, last, table, now, transaction)
+      if let stale = change.stale { try Self.rebase(id, to: stale, table, at: now.time, in: transaction) }
     case .become(let kind):
       let update = try PreparedStatement(
         """
@@ -93,6 +95,8 @@ struct Outbox: ChangeRecorder {
       if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
       update.bind(container, at: 6)
       try update.run()
+      if change.kind == .insert { try Self.carry(id, in: transaction) }
+      if let stale = change.stale { try Self.rebase(id, to: stale, table, at: now.time, in: transaction) }
       if let group = mark?.group { try Self.forgive(group, in: transaction) }
       if let group = transaction.group { try Self.join(id, to: group, from: mark?.group, in: transaction) }
     case .annihilate:
@@ -100,7 +104,9 @@ struct Outbox: ChangeRecorder {
       if let group = transaction.group, let former = mark?.group {
         try Self.join(former, to: group, in: transaction)
       }
-      try Self.drop(id, in: transaction)
+      guard let entry = try Self.entry(id, in: transaction) else { return }
+      let row = Journal.Row(entry, .withdrawn, .takenBack)
+      try Self.end(entry, Journal.note(row, at: now.time, in: transaction), in: transaction)
     }
   }
 
@@ -147,6 +153,10 @@ struct Outbox: ChangeRecorder {
   func migrate(_ step: Migration.Step, in database: Database) throws {
     try OutboxMigration(database: database).run(step)
   }
+
+  func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
+    try OutboxMigration(database: database).rename(type, from: old, to: new)
+  }
 }
 
 extension Outbox {
@@ -157,12 +167,14 @@ extension Outbox {
     var hasBase: Bool
     var group: String?
     var sentGroup: String?
+    var revision: Int64
   }
 
   static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
     let select = try PreparedStatement(
       """
-      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together FROM bothy_outbox
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, revision
+      FROM bothy_outbox
       WHERE type = ? AND id = ?
       """, in: transaction.database)
     select.bind(id.type, at: 1)
@@ -171,10 +183,12 @@ extension Outbox {
     guard try select.step() else { return nil }
     return Mark(
       kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
-      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4))
+      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4),
+      revision: select.int(at: 5))
   }
 
-  static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
+  /// Ends pending work: the only way there is, and none without a row of the journal that says how.
+  static func remove(_ id: RecordID, _: Journal.Noted, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
     delete.bind(id.type, at: 1)
@@ -190,58 +204,6 @@ extension Outbox {
     return try select.step() ? select.text(at: 0) : nil
   }
 
-  /// Removes an entry of which the server will not hear; what a pull has told meanwhile of its record takes
-  /// effect.
-  static func drop(_ id: RecordID, in transaction: WriteTransaction) throws {
-    let shadow = try entry(id, in: transaction)?.shadow
-    try remove(id, in: transaction)
-    if let shadow { try apply(shadow, in: transaction) }
-  }
-
-  /// Keeps what the server has of a record beside its entry. Only what can be read is kept so.
-  static func keep(shadow: ServerRecord, in transaction: WriteTransaction) throws {
-    var writer = JSONWriter()
-    shadow.write(to: &writer)
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database
-    )
-    update.bind(shadow.id.type, at: 1)
-    update.bind(shadow.id.id, at: 2)
-    update.bind(utf8: writer.bytes, at: 3)
-    try update.run()
-  }
-
-  /// Notes whether the record has left what this device follows.
-  static func leave(_ id: RecordID, isLeaving: Bool = true, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET leaving = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(isLeaving ? 1 : 0, at: 3)
-    try update.run()
-  }
-
-  /// Makes the row what the server has. True when a value had to be filled in or left aside. Of what can't be read the
-  /// row stays as it is.
-  @discardableResult
-  static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws -> Bool {
-    let table = try transaction.catalog.table(record.id.type)
-    var known = try KnownSharing(transaction)
-    if record.isDeleted {
-      try known.set(.nobody, of: record.id)
-      try transaction.evict(table, id: record.id.id)
-      try UnreadableTable.remove(record.id, in: transaction)
-      return false
-    }
-    try known.set(record.sharing, of: record.id)
-    var repaired = false
-    guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
-      return false
-    }
-    try transaction.replace(table, id: record.id.id, row)
-    return repaired
-  }
-
   /// What was sent of the entry was not applied: it is no longer in doubt, and is sent again by a new operation. What the
   /// server has told of the record stays known.
   static func recall(_ id: RecordID, in transaction: WriteTransaction) throws {
@@ -255,28 +217,19 @@ extension Outbox {
     try update.run()
   }
 
-  /// The entry is no longer in doubt and has this base; it is sent again by a new operation. What a pull has told before
-  /// is forgotten, so this is for what the server told since.
-  static func reopen(
-    _ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind, in transaction: WriteTransaction
+  /// Gives the row what the server has and this schema can't read.
+  ///
+  /// - Parameter server: nil for the entry's base: the row was made anew.
+  static func carry(
+    _ id: RecordID, _ server: FieldsDocument? = nil, in transaction: WriteTransaction
   ) throws {
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
-        shadow = NULL, kind = ?3, base_version = ?4, base = ?5, container = coalesce(?6, container)
-      WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(kind.number, at: 3)
-    update.bind(base?.version, at: 4)
-    if let base { update.bind(utf8: base.fields.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
-    update.bind(base?.container, at: 6)
-    try update.run()
-    // The row carries the version too, for the day the entry is gone.
-    if let base, kind != .delete {
-      try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
-    }
+    let table = try transaction.catalog.table(id.type)
+    guard let row = try transaction.row(table, id: id.id) else { return }
+    let base = try entry(id, in: transaction)?.base?.fields
+    guard let server = server ?? base else { return }
+    // What can't be read at all is set aside as a whole by who brought it.
+    guard let carried = try? table.carrying(server, in: row, since: base) else { return }
+    try transaction.replace(table, id: id.id, carried)
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
@@ -301,7 +254,7 @@ extension Outbox {
   ///
   /// - Parameter staysInDoubt: whether what was sent may have been applied after all: it is sent again as it was then.
   static func postpone(
-    _ id: RecordID, _ rejection: Rejection, until time: Int64, state: OutboxEntry.State,
+    _ id: RecordID, _ rejection: Rejection, _: Journal.Noted, until time: Int64, state: OutboxEntry.State,
     staysInDoubt: Bool = false, in transaction: WriteTransaction
   ) throws {
     if !staysInDoubt { try recall(id, in: transaction) }
@@ -366,14 +319,5 @@ extension Outbox {
     let select = try PreparedStatement("SELECT 1 FROM bothy_outbox LIMIT 1", in: transaction.database)
     defer { select.reset() }
     return try !select.step()
-  }
-}
-
-extension WriteTransaction {
-  /// Makes a row what is given, whatever version it has now: a pending row's version says what it was made
-  /// against, and after the server went back in time its state is the lower one.
-  func replace(_ table: TypeTable, id: String, _ row: StoredRow) throws {
-    try evict(table, id: id)
-    try put(table, id: id, row)
   }
 }

@@ -11,20 +11,31 @@ struct OutboxMigration {
   func run(_ step: Migration.Step) throws {
     switch step {
     case .renameType(let from, let to):
-      for table in ["bothy_outbox", "bothy_unknown", "bothy_unreadable", "bothy_journal"] {
+      for table in [
+        "bothy_outbox", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_journal", "bothy_sharing",
+        "bothy_coverage", "bothy_stale",
+      ] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
-      try database.execute(
-        sql: """
-          UPDATE bothy_outbox SET sent = json_set(sent, '$.type', ?1), shadow = json_set(shadow, '$.type', ?1)
-          WHERE type = ?1
-          """, arguments: [to])
-      for table in ["bothy_unknown", "bothy_unreadable"] {
-        try database.execute(
-          sql: "UPDATE \(table) SET record = json_set(record, '$.type', ?1) WHERE type = ?1", arguments: [to])
+      for (table, columns) in [("bothy_outbox", ["sent", "shadow"]), ("bothy_unreadable", ["record"])] {
+        for column in columns {
+          try database.execute(
+            sql: """
+              UPDATE \(table) SET \(column) = json_set(\(column), '$.type', ?2) WHERE type = ?2;
+              UPDATE \(table) SET \(column) = json_set(\(column), '$.container', ?2)
+              WHERE type = ?2 AND json_extract(\(column), '$.container') = ?1
+              """, arguments: [from, to, from, to])
+        }
       }
+      // The type's own container has its name.
+      for table in ["bothy_outbox", "bothy_unreadable", "bothy_cursor", "bothy_refetch", "bothy_given"] {
+        try database.execute(
+          sql: "UPDATE OR IGNORE \(table) SET container = ?2 WHERE container = ?1", arguments: [from, to])
+      }
+      try forgetStagedPages()
     case .dropType(let type):
-      for table in ["bothy_outbox", "bothy_unreadable", "bothy_journal"] {
+      try Journal.drop(type: type, in: database)
+      for table in ["bothy_outbox", "bothy_unreadable", "bothy_refetch", "bothy_given"] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
     case .makeSensitive(let type, let field):
@@ -32,12 +43,9 @@ struct OutboxMigration {
         sql: "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES (?, '1')",
         arguments: [SecretWork.movedKey])
       try rewrite(type) { $0[field] = nil }
-    case .renameField(let type, let from, let to):
-      try rewrite(type) { members in
-        if let value = members.removeValue(forKey: from) { members[to] = value }
-      }
-    case .dropField(let type, let field):
-      try rewrite(type) { $0[field] = nil }
+      try Journal.rewrite(type, in: database) { $0[field] = nil }
+    // Names change by `rename`, and other devices go on to have a field that is dropped here.
+    case .renameField, .dropField: break
     case .convertField(let type, let field, _):
       // The base cannot be converted back to what the server has; without the field in the base, the converted
       // value is sent as changed.
@@ -45,26 +53,43 @@ struct OutboxMigration {
     }
   }
 
+  /// Gives the members of all documents of a type the names that they have from now on.
+  func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
+    try rewrite(type) { $0 = new.local($0, of: old) }
+    try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0 = new.local($0, of: old) }
+    try rewrite(type, in: "bothy_given", "fields", isWhole: false) { $0 = new.local($0, of: old) }
+    try Journal.rewrite(type, in: database) { $0 = new.local($0, of: old) }
+    try forgetStagedPages()
+  }
+
+  /// Pages that are not complete yet have the old names: they are asked for again.
+  private func forgetStagedPages() throws {
+    try database.execute(sql: "DELETE FROM bothy_stage; UPDATE bothy_cursor SET staged = NULL")
+  }
+
   private func rewrite(_ type: String, _ change: (inout [String: JSONValue]) -> Void) throws {
+    for (column, isWhole) in [("base", false), ("last", false), ("sent", true), ("shadow", true)] {
+      try rewrite(type, in: "bothy_outbox", column, isWhole: isWhole, change)
+    }
+  }
+
+  private func rewrite(
+    _ type: String, in table: String, _ column: String, isWhole: Bool,
+    _ change: (inout [String: JSONValue]) -> Void
+  ) throws {
     let select = try PreparedStatement(
-      "SELECT id, base, last, sent, shadow FROM bothy_outbox WHERE type = ?", in: database)
+      "SELECT DISTINCT id, \(column) FROM \(table) WHERE type = ? AND \(column) IS NOT NULL", in: database)
     let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET base = ?3, last = ?4, sent = ?5, shadow = ?6 WHERE type = ?1 AND id = ?2",
-      in: database)
+      "UPDATE \(table) SET \(column) = ?3 WHERE type = ?1 AND id = ?2 AND \(column) = ?4", in: database)
     select.bind(type, at: 1)
-    var rows: [(id: String, documents: [String?])] = []
-    while try select.step() { rows.append((select.text(at: 0) ?? "", (1...4).map { select.text(at: $0) })) }
+    var rows: [(id: String, document: String)] = []
+    while try select.step() { rows.append((select.text(at: 0) ?? "", select.text(at: 1) ?? "")) }
     select.reset()
     for row in rows {
       update.bind(type, at: 1)
       update.bind(row.id, at: 2)
-      for (index, document) in row.documents.enumerated() {
-        guard let document else {
-          update.bind(String?.none, at: Int32(index + 3))
-          continue
-        }
-        update.bind(utf8: try Self.rewritten(document, isWhole: index > 1, change), at: Int32(index + 3))
-      }
+      update.bind(utf8: try Self.rewritten(row.document, isWhole: isWhole, change), at: 3)
+      update.bind(row.document, at: 4)
       try update.run()
     }
   }

@@ -1,3 +1,5 @@
+import BothyStore
+
 /// The tables that sync keeps beside the records, in the same file.
 ///
 /// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that
@@ -6,62 +8,66 @@
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
 /// - `bothy_unreadable`: records that the server has and that can't be read here, see `UnreadableTable`.
+/// - `bothy_refetch`: what is to be asked of the server again, see `Refetch`.
+/// - `bothy_given`: records that a server gets back, see `GivenBack`.
 /// - `bothy_blob`: what is known of each blob, see `BlobTable`.
 /// - `bothy_coverage`: which queries the server has answered in full, and when. - `bothy_stale`: rows that a save
 ///   whose answer was not kept left behind, with the version they have.
 /// - `bothy_sharing`: whom records are shared with, as far as the server told.
 /// - `bothy_sync_log`: how past syncs ended, see `SyncLog`.
+/// - `bothy_replaced`: what news replaced, see `ReplacedFields`.
 /// - `bothy_journal`: what became of local writes, see `Journal`.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
-  static let all = [
-    """
-    CREATE TABLE IF NOT EXISTS bothy_outbox (
-      type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
-      edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
-      base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
-      last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
-      share TEXT, together TEXT, sent_together TEXT,
-      PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
-    """,
-    """
-    CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL
-    """,
-    """
-    CREATE INDEX IF NOT EXISTS bothy_outbox_together ON bothy_outbox (together) WHERE together IS NOT NULL
-    """,
-    """
-    CREATE INDEX IF NOT EXISTS bothy_outbox_sent_together ON bothy_outbox (sent_together)
-    WHERE sent_together IS NOT NULL
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS bothy_cursor (
-      container TEXT NOT NULL, children INTEGER NOT NULL, cursor TEXT, staged TEXT, resetting INTEGER NOT NULL,
-      complete INTEGER NOT NULL, pulled_at INTEGER, generation INTEGER NOT NULL, PRIMARY KEY (container, children)) STRICT, WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS bothy_stage (
-      container TEXT NOT NULL, children INTEGER NOT NULL, page INTEGER NOT NULL, body TEXT NOT NULL,
-      PRIMARY KEY (container, children, page)) STRICT
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS bothy_unknown (
-      type TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS bothy_coverage (
-      type TEXT NOT NULL, query TEXT NOT NULL, asked_at INTEGER NOT NULL, PRIMARY KEY (type, query)
-      ) STRICT, WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS bothy_stale (
-      type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS bothy_sharing (
-      type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
-    """,
-    "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-    UnreadableTable.sql, BlobTable.sql, SyncLog.sql, Journal.tableSQL, Journal.indexSQL,
-  ]
+  static let all =
+    [
+      """
+      CREATE TABLE IF NOT EXISTS bothy_outbox (
+        type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
+        edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
+        base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
+        last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
+        share TEXT, together TEXT, sent_together TEXT,
+        PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_together ON bothy_outbox (together) WHERE together IS NOT NULL
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_sent_together ON bothy_outbox (sent_together)
+      WHERE sent_together IS NOT NULL
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS bothy_cursor (
+        container TEXT NOT NULL, children INTEGER NOT NULL, cursor TEXT, staged TEXT, resetting INTEGER NOT NULL,
+        complete INTEGER NOT NULL, pulled_at INTEGER, generation INTEGER NOT NULL, PRIMARY KEY (container, children)) STRICT, WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS bothy_stage (
+        container TEXT NOT NULL, children INTEGER NOT NULL, page INTEGER NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (container, children, page)) STRICT
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS bothy_unknown (
+        type TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS bothy_coverage (
+        type TEXT NOT NULL, query TEXT NOT NULL, asked_at INTEGER NOT NULL, PRIMARY KEY (type, query)
+        ) STRICT, WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS bothy_stale (
+        type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS bothy_sharing (
+        type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+      """,
+      "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+      UnreadableTable.sql, Refetch.sql, GivenBack.sql, BlobTable.sql, SyncLog.sql,
+    ] + Journal.tables + ReplacedFields.tables
 }

@@ -250,9 +250,9 @@ struct PushBatchBuilder {
     of entry: OutboxEntry, _ table: TypeTable
   ) throws -> (row: StoredRow, fields: [String: JSONValue])? {
     guard let row = try transaction.row(table, id: entry.record.id) else {
-      // A broken invariant: an entry without its row. It is dropped, and the next pull brings what the server has.
-      try Outbox.drop(entry.record, in: transaction)
-      try PullState.resetAll(in: transaction)
+      // A broken invariant: an entry without its row. The record is what the server last told.
+      let noted = try Journal.note(Journal.Row(entry, .withdrawn, .unsendable), in: transaction)
+      try Outbox.end(entry, noted, in: transaction)
       batch.repaired += 1
       return nil
     }
@@ -268,13 +268,9 @@ struct PushBatchBuilder {
       && entry.sharing == nil,
       try SecretWork.secrets(of: entry.record, table, transaction.secretStore).isEmpty
     {
-      // Deleted and made again just as the server has it: the new row does not know its version yet.
-      if let base = entry.base { try transaction.setVersion(base.version, table, id: entry.record.id) }
-      try Journal.note(
-        Journal.Row(
-          record: entry.record, revision: entry.revision, verdict: .accepted, version: entry.base?.version),
-        in: transaction)
-      try Outbox.drop(entry.record, in: transaction)
+      var agreed = Journal.Row(entry, .accepted, .agreed)
+      agreed.version = entry.base?.version
+      try Outbox.end(entry, Journal.note(agreed, in: transaction), in: transaction)
       return nil
     }
     return (row, fields)
@@ -314,10 +310,12 @@ struct PushBatchBuilder {
     _ entry: OutboxEntry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
     container: String? = nil, group: Operation.Group? = nil
   ) throws {
+    // A deletion since the server was looked at counts more than what it gets back.
+    let base = try entry.base?.version ?? GivenBack.state(of: entry, in: transaction)?.position
     let operation = Operation(
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert
-        ? container : entry.kind == .update ? entry.destination(container) : nil, base: entry.base?.version,
+        ? container : entry.kind == .update ? entry.destination(container) : nil, base: base,
       fields: fields, modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil,
       sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
     try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)

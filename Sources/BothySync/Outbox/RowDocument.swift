@@ -4,11 +4,12 @@ import struct Foundation.Data
 
 /// Between a stored row and the document that the server keeps of it.
 extension TypeTable {
-  /// The row's canonical document, fields unknown to this schema included.
+  /// The row's canonical document, what is kept aside of the record included: members that this schema has no field for,
+  /// and what stands in fields that could not be read here, as long as nobody writes them.
   func document(_ row: StoredRow) -> FieldsDocument {
     if let unknown = row.unknownFields, var members = try? JSONValue(parsing: unknown).objectValue {
       // Stored by this module, so it parses; were it damaged, the known fields alone would be sent.
-      for (name, value) in self.members(row.values) { members[name] = value }
+      members.merge(self.members(row.values)) { aside, _ in aside }
       return FieldsDocument(members)
     }
     var writer = JSONWriter(reserving: 32 * schema.fields.count)
@@ -33,8 +34,10 @@ extension TypeTable {
     return members
   }
 
-  /// The row that a server's document becomes here: known fields in their columns, others kept aside. A required
-  /// field that is missing or of another type gets its default, or its kind's zero.
+  /// The row that a server's document becomes here: known fields in their columns, others kept aside. A field that has
+  /// no value under its name is read from its aliases. A required field that is missing or of another type gets its
+  /// default, or its kind's zero; what stood there (null where nothing did) is kept aside, so that `document` is what the
+  /// server has.
   ///
   /// `repaired` is set when something had to be filled in. Throws `JSONError` for malformed JSON, and for fields that are
   /// nested deeper than `limit`.
@@ -43,11 +46,11 @@ extension TypeTable {
     upTo limit: Int = JSONReader.maximumDepth, repaired: inout Bool
   ) throws -> StoredRow {
     var values = Array(repeating: FieldValue.null, count: schema.fields.count)
-    var unknown: [String: JSONValue] = [:]
+    var aside: [String: JSONValue] = [:]
     try JSONReader.read(document.bytes, upTo: limit) { reader in
       try reader.object { name, reader in
         guard let position = positions[name] else {
-          unknown[name] = try JSONValue(from: &reader)
+          aside[name] = try JSONValue(from: &reader)
           return
         }
         // A server that tells a secret tells it to nobody here.
@@ -58,17 +61,69 @@ extension TypeTable {
         } catch is FieldValueError {
           repaired = true
           reader = start
-          try reader.skip()
+          aside[name] = try JSONValue(from: &reader)
         }
       }
     }
+    if hasAliases { readAliases(&values, &aside) }
     for (position, field) in schema.fields.enumerated() where values[position].isNull && !field.isOptional {
       values[position] = field.defaultValue ?? field.kind.zero
+      if aside[field.name] == nil { aside[field.name] = .null }
       repaired = true
     }
     return StoredRow(
       values: values, container: container == schema.name ? nil : container, version: version,
-      unknownFields: unknown.isEmpty ? nil : JSONValue.object(unknown).canonicalText)
+      unknownFields: aside.isEmpty ? nil : JSONValue.object(aside).canonicalText)
+  }
+
+  /// The row with what this schema can't read as the server has it; nil where that changes nothing.
+  ///
+  /// Of fields that the server has no readable value of, and of members that no field is declared for, the server's stay,
+  /// unless the row has another value than `base` has. So no rewrite here, whatever policy makes it, undoes what newer apps
+  /// made.
+  func carrying(_ server: FieldsDocument, in row: StoredRow, since base: FieldsDocument?) throws -> StoredRow?
+  {
+    var repaired = false
+    func read(_ document: FieldsDocument) throws -> StoredRow {
+      try self.row(document, container: schema.name, version: nil, repaired: &repaired)
+    }
+    let theirs = try read(server)
+    guard row.unknownFields != nil || theirs.unknownFields != nil else { return nil }
+    let before = try base.map(read)
+    let mine = Self.aside(row)
+    var aside = Self.aside(theirs)
+    var carried = row
+    for (position, names) in asideNames.enumerated() {
+      let isUnreadHere = mine[names[0]] != nil
+      let isUnreadThere = names.contains { aside[$0] != nil }
+      guard isUnreadHere || isUnreadThere else { continue }
+      if !isUnreadHere && row.values[position] != before?.values[position] {
+        for name in names { aside[name] = nil }
+      } else {
+        carried.values[position] = theirs.values[position]
+      }
+    }
+    carried.unknownFields = aside.isEmpty ? nil : JSONValue.object(aside).canonicalText
+    return carried == row ? nil : carried
+  }
+
+  private static func aside(_ row: StoredRow) -> [String: JSONValue] {
+    // Written by this module, so it parses.
+    row.unknownFields.flatMap { try? JSONValue(parsing: $0).objectValue } ?? [:]
+  }
+
+  private func readAliases(_ values: inout [FieldValue], _ aside: inout [String: JSONValue]) {
+    for (position, names) in asideNames.enumerated() where names.count > 1 && values[position].isNull {
+      guard aside[names[0]] == nil else { continue }
+      for alias in names.dropFirst() {
+        guard let json = aside[alias], !json.isNull,
+          let value = try? FieldValue(json: json, kind: schema.fields[position].kind)
+        else { continue }
+        values[position] = value
+        aside[names[0]] = .null
+        break
+      }
+    }
   }
 }
 

@@ -93,7 +93,7 @@ extension Settlement {
     let isDiscarded = refused.contains { rejections($0.entry.record.type) == .discardAndRefetch }
     for (entry, rejection) in refused {
       if !isAsSent {
-        try report.failures.append(failure(entry, rejection, nextRetry: clock.now()))
+        try tell(failure(entry, rejection, nextRetry: clock.now()))
       } else if isDiscarded {
         try report.failures.append(failure(entry, rejection, nextRetry: nil))
       } else {
@@ -137,8 +137,9 @@ extension Settlement {
     _ choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], of unit: [OutboxEntry]
   ) throws {
     if try choices.contains(where: { try keepsServer($0.choice, $0.entry, $0.current) }) {
-      let known = Dictionary(choices.map { ($0.entry.record, $0.current) }, uniquingKeysWith: { $1 })
-      for entry in unit { try giveWay(entry, known[entry.record] ?? nil) }
+      let known = Dictionary(
+        choices.map { ($0.entry.record, $0.current ?? .unknown($0.entry.record)) }, uniquingKeysWith: { $1 })
+      for entry in unit { try giveWay(entry, known[entry.record]) }
       return
     }
     for (entry, current, choice) in choices {
@@ -146,12 +147,10 @@ extension Settlement {
       let table = try transaction.catalog.table(entry.record.type)
       switch choice {
       case .client where entry.kind == .delete && live == nil:
-        report.note(entry.record, .alreadyDeleted)
-        try journal(entry, .accepted)
-        try Outbox.remove(entry.record, in: transaction)
+        try wasDeleted(entry, current)
       case .merged(let fields):
-        try take(merged: fields, entry, table, live)
-      case .client: try takeClient(entry, table, live)
+        try take(merged: fields, entry, table, live, current)
+      case .client: try takeClient(entry, table, live, current)
       case .server: try takeServer(entry, table, live, current)
       }
     }
@@ -177,13 +176,12 @@ extension Settlement {
   /// does not tell again.
   private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
     let table = try transaction.catalog.table(entry.record.type)
-    let row = try transaction.row(table, id: entry.record.id)
-    let lost = row.map { table.document($0) }
+    let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
-    try journal(entry, .overwritten, version: current?.version, lost: lost)
-    var base = entry
-    if let current, !(entry.shadow?.version.isNewer(than: current.version) ?? false) { base.shadow = current }
-    try InboxDecision.revert(base, table, in: transaction)
+    let told = entry.told(since: current) ?? entry.told
+    let version = current.flatMap { $0.isAbsence ? nil : $0.version }
+    let noted = try journal(entry, .overwritten, .together, loses: true, to: told, version: version)
+    try InboxDecision.revert(entry, told: current, noted, in: transaction)
     report.note(
       entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)
   }

@@ -17,6 +17,7 @@ struct Settlement {
   var undecided: [[Member]] = []
   var report: SyncReport
   var orphans = OrphanPolicy.deleteRule
+  var journalLimits = JournalLimits()
 
   /// A decision is valid for the revision it was made on.
   struct ConflictDecision: Sendable {
@@ -32,58 +33,23 @@ struct Settlement {
 
   mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
     let id = item.operation.record
-    guard let entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else {
+    guard var entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else {
       return
     }
     let table = try transaction.catalog.table(id.type)
+    if try entry.isLeaving && isInSight(verdict, item.operation, entry) {
+      try Outbox.leave(id, isLeaving: false, in: transaction)
+      entry.isLeaving = false
+    }
     switch verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
       try acknowledge(item, entry, table, version: version, modified: modified, record)
-    case .conflict(let current): try conflict(item, entry, table, current)
+    case .conflict(let current):
+      try conflict(item, GivenBack.merging(entry, in: transaction), table, current)
     case .rejected(let rejection): try reject(item, entry, table, rejection)
     case .waiting: try Outbox.recall(id, in: transaction)
     }
-    let isBack = try entry.isLeaving && isInSight(verdict, item.operation, entry)
-    if isBack { try Outbox.leave(id, isLeaving: false, in: transaction) }
-    if try entry.isLeaving && !isBack || isMovedAway(item.operation, verdict, entry) { try letGo(id, table) }
-  }
-
-  // MARK: what this device does not follow
-
-  /// Whether the server showed by its verdict that the record may be seen, where this device follows it.
-  private func isInSight(
-    _ verdict: Outcome.Verdict, _ operation: Operation, _ entry: OutboxEntry
-  ) throws -> Bool {
-    let container: String
-    switch verdict {
-    case .applied(_, _, let record), .duplicate(_, _, let record):
-      container = record?.container ?? operation.container ?? entry.container ?? entry.record.type
-    case .conflict(let current?) where !current.isDeleted: container = current.container
-    case .conflict, .rejected, .waiting: return false
-    }
-    return try PullState.scopes(in: transaction).contains { $0.contains(container) }
-  }
-
-  /// Whether an operation moved the record out of all that is followed here, or others did, as a conflict tells.
-  private func isMovedAway(
-    _ operation: Operation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
-  ) throws -> Bool {
-    var destination = operation.kind == .update ? operation.container : nil
-    if case .conflict(let current?) = verdict { destination = current.isDeleted ? nil : current.container }
-    guard let container = destination else { return false }
-    let scopes = try PullState.scopes(in: transaction)
-    return scopes.contains { $0.contains(entry.container ?? entry.record.type) }
-      && !scopes.contains { $0.contains(container) }
-  }
-
-  /// Removes the record unless something of it is still pending: then it goes when that is settled.
-  private func letGo(_ id: RecordID, _ table: TypeTable) throws {
-    guard let left = try Outbox.entry(id, in: transaction) else {
-      try transaction.evict(table, id: id.id)
-      return
-    }
-    let isMoved = try transaction.row(table, id: id.id).map { left.destination($0.container) != nil } ?? false
-    if !isMoved { try Outbox.leave(id, in: transaction) }
+    if try entry.isLeaving || isMovedAway(item.operation, verdict, entry) { try letGo(id, table) }
   }
 
   /// Settles what a batch was answered; operations without an answer stay in doubt.
@@ -98,7 +64,7 @@ struct Settlement {
         try settle(first.item, first.verdict)
       }
     }
-    if !batch.items.isEmpty { try Journal.trim(in: transaction) }
+    if !batch.items.isEmpty { try Journal.trim(to: journalLimits, at: clock.now(), in: transaction) }
   }
 
   // MARK: applied
@@ -109,7 +75,7 @@ struct Settlement {
   ) throws {
     let id = item.operation.record
     report.pushed += 1
-    try journal(accepted: item, version: version)
+    let noted = try journal(accepted: item, version: version)
     switch item.operation.kind {
     case .insert: report.note(id, .insertedOnServer)
     case .update: report.note(id, .updatedOnServer)
@@ -117,28 +83,30 @@ struct Settlement {
     }
     // What a pull told after the operation was first applied, if it is told of only now.
     let newer = entry.shadow.flatMap { $0.version.isNewer(than: version) ? $0 : nil }
+    let tombstone = ServerRecord(
+      id: id, container: entry.container, version: version, modified: modified, isDeleted: true)
+    let isDeletion = item.operation.kind == .delete
     if entry.revision == item.revision && !item.isPartial {
-      try Outbox.remove(id, in: transaction)
-      if let newer { return try put(newer) }
-      if item.operation.kind == .delete { return }
-      if let record { return try put(record) }
+      if let told = newer ?? (isDeletion ? tombstone : record) { return try end(entry, told, noted) }
+      try Outbox.remove(id, noted, in: transaction)
       try know(item.operation)
       return try transaction.setVersion(version, table, id: id.id)
     }
-    if item.operation.kind == .delete {
+    if isDeletion {
       // Deleted there as asked; made again here since.
-      try reopen(id, base: nil, kind: entry.kind == .delete ? .delete : .insert)
+      try Outbox.reopen(
+        id, base: nil, told: tombstone, kind: entry.kind == .delete ? .delete : .insert, in: transaction)
     } else {
       let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
-      try reopen(
+      try Outbox.reopen(
         id,
         base: OutboxEntry.Base(
           version: version, fields: fields, container: record?.container ?? item.operation.container),
-        kind: entry.kind == .delete ? .delete : .update)
+        kind: entry.kind == .delete ? .delete : .update, in: transaction)
       try know(item.operation)
       try Outbox.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
     }
-    if let newer { try Outbox.keep(shadow: newer, in: transaction) }
+    if let newer { try Outbox.hear(newer, in: transaction) }
   }
 
   /// What the server has after applying an operation that it answered without fields.
@@ -156,18 +124,13 @@ struct Settlement {
   ) throws {
     let id = item.operation.record
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
-    if entry.kind == .delete && live == nil {
-      report.note(id, .alreadyDeleted)
-      try journal(entry, .accepted)
-      return try Outbox.remove(id, in: transaction)
-    }
+    if entry.kind == .delete && live == nil { return try wasDeleted(entry, current) }
     if let live, entry.kind != .delete, let row = try transaction.row(table, id: id.id),
       table.document(row) == live.fields, row.container ?? id.type == live.container,
       try !Self.countsUp(row, entry.base, table)
     {
       report.note(id, .updatedCache)
-      try journal(entry, .accepted, version: live.version)
-      return try become(live, entry)
+      return try become(live, entry, journal(entry, .accepted, .agreed, version: live.version))
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
       // Edited while the policy was asked: it is sent again and asked again.
@@ -178,9 +141,15 @@ struct Settlement {
       if let found = error as? UnreadableRecord { try setAside(found, current) }
       try postpone(entry, Rejection(mergeError: error))
     case .success(.server): try takeServer(entry, table, live, current)
-    case .success(.client): try takeClient(entry, table, live)
-    case .success(.merged(let fields)): try take(merged: fields, entry, table, live)
+    case .success(.client): try takeClient(entry, table, live, current)
+    case .success(.merged(let fields)): try take(merged: fields, entry, table, live, current)
     }
+  }
+
+  /// Both sides deleted the record.
+  mutating func wasDeleted(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
+    report.note(entry.record, .alreadyDeleted)
+    try end(entry, current ?? .unknown(entry.record), journal(entry, .accepted, .agreed))
   }
 
   /// Whether a counter was changed here: then equal content does not mean that both made the same change.
@@ -205,21 +174,23 @@ struct Settlement {
     let row = try transaction.row(table, id: id.id)
     let isSame =
       row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
-    if live != nil && isSame {
-      try journal(entry, .accepted, version: live?.version)
-    } else if isEdited(entry, row, table) {
+    let noted: Journal.Noted
+    // Sharing alone is no matter of fields: it stays pending while there is a record to share.
+    if live != nil && (isSame || !isEdited(entry, row, table)) {
+      noted = try journal(entry, .accepted, .agreed, version: live?.version)
+    } else {
       let lost = row.map { table.document($0) }
-      report.overwritten.append(Overwritten(record: id, fields: lost))
-      try journal(entry, .overwritten, version: live?.version, lost: lost)
+      if isEdited(entry, row, table) { report.overwritten.append(Overwritten(record: id, fields: lost)) }
+      noted = try journal(entry, .overwritten, .merge, loses: true, to: current, version: live?.version)
     }
     if let live {
-      try become(live, entry)
+      try become(live, entry, noted)
       report.note(id, .updatedCache)
     } else {
-      try Outbox.remove(id, in: transaction)
       var orphans = Orphans(transaction, orphans)
+      try Outbox.remove(id, noted, in: transaction)
       if try orphans.deletes(id) {
-        try transaction.evict(table, id: id.id)
+        try end(entry, current ?? .unknown(id), noted)
         report.note(id, .removedFromCache)
       }
       report.overwritten += orphans.overwritten
@@ -227,7 +198,9 @@ struct Settlement {
   }
 
   /// The local state stays pending, now against what the server has.
-  mutating func takeClient(_ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?) throws {
+  mutating func takeClient(
+    _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
+  ) throws {
     let base = live.map { OutboxEntry.Base($0) }
     if let live, let row = try transaction.row(table, id: entry.record.id),
       entry.base != nil && entry.destination(row.container) == nil
@@ -237,14 +210,23 @@ struct Settlement {
     }
     if let live { try know(live) }
     let kind: Operation.Kind = entry.kind == .delete ? .delete : base == nil ? .insert : .update
-    try reopen(entry.record, base: base, kind: kind)
+    try Outbox.reopen(
+      entry.record, base: base, told: live == nil ? current : nil, kind: kind, in: transaction)
   }
 
   mutating func take(
-    merged fields: [String: JSONValue], _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?
+    merged fields: [String: JSONValue], _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?,
+    _ current: ServerRecord?
   ) throws {
     let id = entry.record
-    let document = FieldsDocument(fields)
+    var document = FieldsDocument(fields)
+    if let live {
+      var isRepaired = false
+      let row = try table.row(document, container: id.type, version: nil, repaired: &isRepaired)
+      if let carried = try table.carrying(live.fields, in: row, since: live.fields) {
+        document = table.document(carried)
+      }
+    }
     let before = try transaction.row(table, id: id.id)
     let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
@@ -260,19 +242,20 @@ struct Settlement {
     if let live, live.fields == document && container == live.container {
       let isAsWritten = before.map { table.document($0) == document } ?? false
       let verdict: Journal.Verdict = lost != nil ? .overwritten : isAsWritten ? .accepted : .merged
-      try journal(entry, verdict, version: live.version, lost: lost)
-      try become(live, entry)
+      let noted = try journal(
+        entry, verdict, isAsWritten ? .agreed : .merge, loses: lost != nil, to: live, version: live.version)
+      try become(live, entry, noted)
       return report.note(id, .updatedCache)
     }
-    try journal(entry, .merging, lost: lost)
+    try journal(entry, .merging, .merge, loses: lost != nil, to: live, merged: document)
     var repaired = false
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
     try transaction.replace(table, id: id.id, row)
     if let live { try know(live) }
-    try reopen(
-      id, base: live.map { OutboxEntry.Base($0) },
-      kind: live == nil ? .insert : .update)
+    try Outbox.reopen(
+      id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil,
+      kind: live == nil ? .insert : .update, in: transaction)
   }
 
   /// Whether a field edited here ends with another value than it was given here.
@@ -298,7 +281,7 @@ struct Settlement {
   ) throws {
     guard entry.revision == item.revision else {
       // Edited since: it is sent as it is now, where the server has answered.
-      try report.failures.append(failure(entry, rejection, nextRetry: clock.now()))
+      try tell(failure(entry, rejection, nextRetry: clock.now()))
       return rejection.leavesDoubt ? () : try Outbox.recall(entry.record, in: transaction)
     }
     if rejections(entry.record.type) == .discardAndRefetch && !rejection.leavesDoubt {
@@ -308,13 +291,15 @@ struct Settlement {
     try postpone(entry, rejection)
   }
 
-  /// Undoes the local change: the row is what the server last told, and the next pull of its container is whole.
+  /// Undoes the local change: the row is what the server last told, and the next pull asks for the record.
   mutating func discard(_ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection) throws {
     let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
-    try journal(entry, .rejected, reason: rejection, lost: lost)
-    try InboxDecision.revert(entry, table, in: transaction)
-    try PullState.resetAll(in: transaction)
+    let noted = try journal(
+      entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
+    let container = try Outbox.container(of: entry, in: transaction)
+    try InboxDecision.revert(entry, noted, in: transaction)
+    try Refetch.mark(entry.record, in: container, in: transaction)
   }
 
   /// Keeps the entry with the reason, to be tried later or, when it was refused as often as its type allows, not
@@ -327,10 +312,17 @@ struct Settlement {
       state = .quarantined
     }
     let retryAt = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
-    try report.failures.append(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
+    let noted = try tell(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
     try Outbox.postpone(
-      entry.record, rejection, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
+      entry.record, rejection, noted, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
       in: transaction)
+  }
+
+  /// Tells of a refusal that leaves the change pending.
+  @discardableResult
+  mutating func tell(_ failure: SyncFailure) throws -> Journal.Noted {
+    report.failures.append(failure)
+    return try Journal.note(failure, at: clock.now(), in: transaction)
   }
 
   func failure(_ entry: OutboxEntry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
@@ -342,25 +334,15 @@ struct Settlement {
 
   // MARK: shared
 
-  private func reopen(_ id: RecordID, base: OutboxEntry.Base?, kind: Operation.Kind) throws {
-    let known = try Outbox.entry(id, in: transaction)?.shadow
-    try Outbox.reopen(id, base: base, kind: kind, in: transaction)
-    // What was told since the answer was made stays known.
-    if let known, let base, !known.isAbsence, known.version.isNewer(than: base.version) {
-      try Outbox.keep(shadow: known, in: transaction)
-    }
-  }
-
   /// The record is what the server has. What of its sharing the server has not is still pending: a conflict over
   /// fields or containers decides nothing about it.
-  private mutating func become(_ live: ServerRecord, _ entry: OutboxEntry) throws {
+  private mutating func become(_ live: ServerRecord, _ entry: OutboxEntry, _ noted: Journal.Noted) throws {
     let rest = entry.sharing.map { SharingChange(from: live.sharing, to: $0.applied(to: live.sharing)) }
     guard let rest, !rest.isEmpty, entry.kind != .delete else {
-      try Outbox.remove(entry.record, in: transaction)
-      return try put(live)
+      return try end(entry, live, noted)
     }
     try put(live)
-    try reopen(entry.record, base: OutboxEntry.Base(live), kind: .update)
+    try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
   }
 
   private func know(_ operation: Operation) throws {
@@ -374,6 +356,11 @@ struct Settlement {
   private func know(_ live: ServerRecord) throws {
     var known = try KnownSharing(transaction)
     try known.set(live.sharing, of: live.id)
+  }
+
+  /// The record's pending work is over: it is the newest that was told of it.
+  mutating func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
+    if try Outbox.end(entry, told: told, noted, in: transaction) { report.repaired += 1 }
   }
 
   mutating func put(_ record: ServerRecord) throws {

@@ -16,7 +16,7 @@ public struct SyncCallbacks: Sendable {
   public var failedDeletes: FailureCallback?
   /// Told last, of all that was synced.
   public var completion: (@Sendable ([SyncedObject]) async -> Void)?
-  /// Told first, where callbacks were so slow that syncs before this one are not told of: how many.
+  /// Told first, where callbacks were so slow that syncs before this one are told with it: how many.
   public var missed: (@Sendable (Int) async -> Void)?
 
   /// All are nil unless given; a closure that is nil is left out, and changes nothing for the others.
@@ -86,10 +86,21 @@ extension SyncedStore {
 
   /// Tells the callbacks of every sync that ends, in order, until the task is cancelled. Syncs that ended before, since
   /// the store was opened or since the last callbacks were told, come first. Up to 100 wait for callbacks that are slow
-  /// or not there yet; `missed` is told of more.
-  public func tellReports(to callbacks: SyncCallbacks) async {
-    let reader = engine.reports.takeWaiting()
-    defer { engine.reports.giveBack(reader) }
-    while let report = await reader.next() { await callbacks.deliver(report) }
+  /// or not there yet; `missed` is told of more, and what these did is told with the next.
+  ///
+  /// How far the callbacks were told is kept in the file under `name`, and what was synced and refused since is read
+  /// from the journal: after a relaunch, or while another process synced, nothing is missed that the journal still
+  /// keeps, and nothing is told twice. Callbacks that were running when the app was killed are told again. Callbacks
+  /// of a new name begin with the opening of the store. Two at a time need two names.
+  public func tellReports(to callbacks: SyncCallbacks, as name: String = "callbacks") async {
+    let (reader, hasWaited) = engine.reports.takeWaiting(name)
+    defer { engine.reports.giveBack(reader, name) }
+    var position = ReaderPosition(name: name, store: store, opened: engine.reports.decided)
+    if let since = await position.catchUp(toNow: !hasWaited) { await callbacks.deliver(since) }
+    await position.keep()
+    while let told = await reader.next() {
+      await callbacks.deliver(await position.completed(told))
+      await position.keep()
+    }
   }
 }

@@ -13,10 +13,10 @@ struct Comparison: Sendable {
   var position: Int64?
 
   private static let parts = 256
-  private static let fetchLimit = 500
+  static let fetchLimit = 500
 
   /// What differs: the ids to fetch, and those that the server has not.
-  private struct Difference: Sendable {
+  struct Difference: Sendable {
     var wanted: [RecordID] = []
     var extra: [RecordID] = []
     /// The versions here.
@@ -42,15 +42,13 @@ struct Comparison: Sendable {
     var fetched: [ServerRecord] = []
     for (type, ids) in Dictionary(grouping: difference.wanted, by: \.type).sorted(by: { $0.key < $1.key }) {
       for start in stride(from: 0, to: ids.count, by: Self.fetchLimit) {
-        let chunk = ids[start..<min(start + Self.fetchLimit, ids.count)].map { FieldValue.text($0.id) }
-        var query = RecordQuery(type, where: .oneOf(field: "id", chunk))
-        query.limit = Self.fetchLimit
-        fetched += try await remote.query(query)
+        let chunk = ids[start..<min(start + Self.fetchLimit, ids.count)]
+        fetched += try await remote.records(of: type, ids: chunk.map(\.id))
         report.requests += 1
       }
     }
     let records = fetched
-    let done = try await store.write(origin: .remote) { try bring(records, difference, in: $0) }
+    let done = try await store.write(origin: .remote) { try Self.bring(records, difference, in: $0) }
     report.repaired = done.repaired
     report.kept = done.kept
     let after = try await digest()
@@ -82,7 +80,8 @@ struct Comparison: Sendable {
     return difference
   }
 
-  private func bring(
+  /// Makes what is here what the server has, but for what became newer since the versions were looked at.
+  static func bring(
     _ records: [ServerRecord], _ difference: Difference, in transaction: WriteTransaction
   ) throws -> (repaired: [RecordID], kept: [RecordID]) {
     var repaired: [RecordID] = []
@@ -120,14 +119,16 @@ struct Comparison: Sendable {
 
   /// A record with pending work stays. Where the server has what the work was made against in other content, the work
   /// is laid on that; where it has another version, the next sync settles both.
-  private func keep(_ entry: OutboxEntry, _ record: ServerRecord, in transaction: WriteTransaction) throws {
+  private static func keep(_ entry: OutboxEntry, _ record: ServerRecord, in transaction: WriteTransaction)
+    throws
+  {
     guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return }
     var isRepaired = false
     guard try UnreadableTable.row(record, table, repaired: &isRepaired, in: transaction) != nil else {
       return
     }
     guard let base = entry.base, base.version == record.version, entry.operationID == nil else {
-      return try Outbox.keep(shadow: record, in: transaction)
+      return try Outbox.hear(record, in: transaction)
     }
     if entry.kind != .delete, let row = try transaction.row(table, id: record.id.id) {
       var members = try record.fields.members()
@@ -144,7 +145,7 @@ struct Comparison: Sendable {
   }
 
   /// Whether nothing newer came for the record since it was compared.
-  private func isAsCompared(
+  private static func isAsCompared(
     _ id: RecordID, _ difference: Difference, in transaction: ReadTransaction
   ) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(id.type) else { return true }

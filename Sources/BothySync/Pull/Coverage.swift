@@ -29,13 +29,45 @@ enum Coverage {
     return select.int(at: 0)
   }
 
-  /// Records of a type were removed here: nothing is known to be complete of it. Nil stands for every type.
-  static func forget(_ type: String?, in transaction: WriteTransaction) throws {
+  /// A record of a type was removed here: no answer is complete any more that may have held it.
+  static func forget(_ type: String, in container: String, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
-      "DELETE FROM bothy_coverage WHERE ?1 IS NULL OR type = ?1", in: transaction.database)
+      """
+      DELETE FROM bothy_coverage WHERE type = ?1 AND \(Self.holds)
+      """, in: transaction.database)
+    delete.bind(type, at: 1)
+    delete.bind(container, at: 2)
+    try delete.run()
+  }
+
+  /// A record of a type left for somewhere that is not followed.
+  static func forget(_ type: String, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_coverage WHERE type = ?", in: transaction.database)
     delete.bind(type, at: 1)
     try delete.run()
   }
+
+  /// Records of a scope were removed here.
+  static func forget(in scope: PullScope, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      """
+      DELETE FROM bothy_coverage WHERE ?1 OR \(Self.holds)
+        OR ?3 AND substr(\(Self.container), 1, length(?2) + 1) = ?2 || '/'
+      """, in: transaction.database)
+    delete.bind(scope == .space ? 1 : 0, at: 1)
+    delete.bind(scope.container, at: 2)
+    delete.bind(scope.includesChildren ? 1 : 0, at: 3)
+    try delete.run()
+  }
+
+  private static let container = "json_extract(query, '$.container')"
+
+  /// Whether a question concerns the container that is parameter 2.
+  private static let holds = """
+    (\(container) IS NULL OR \(container) = ?2 OR json_extract(query, '$.children')
+      AND (\(container) = '' OR substr(?2, 1, length(\(container)) + 1) = \(container) || '/'))
+    """
 
   /// The question without what only orders or cuts the answer.
   private static func key(_ query: RecordQuery) -> String {

@@ -93,10 +93,17 @@ enum Following {
         """, in: transaction.database)
       select.bind(table.schema.name, at: 1)
       var gone: [String] = []
+      var containers: Set<String> = []
       while try select.step() {
-        if let id = select.text(at: 0), isGone(select.text(at: 1) ?? "") { gone.append(id) }
+        if let id = select.text(at: 0), let container = select.text(at: 1), isGone(container) {
+          gone.append(id)
+          containers.insert(container)
+        }
       }
       select.reset()
+      for container in containers {
+        try Coverage.forget(table.schema.name, in: container, in: transaction)
+      }
       for id in gone where try transaction.evict(table, id: id) { removed += 1 }
     }
     var unknown: [RecordID] = []

@@ -40,14 +40,14 @@ extension SyncedStore {
     let now = clock.now()
     let scopes = followed.current
     let storesAll = configuration.storesUnfollowedChanges
-    let record = change.record
+    let record = store.catalog.wireNames.local(change.record)
     return try await withSyncLock(record.container) {
       try await store.write(origin: .remote) { transaction in
         let entry = try Outbox.entry(record.id, in: transaction)
         if let operation = change.operation, entry?.operationID == operation { return .ownEcho }
         let row = try transaction.catalog.tableIfKnown(record.id.type)
           .flatMap { try transaction.row($0, id: record.id.id) }
-        if let known = entry?.shadow?.version ?? entry?.base?.version ?? row?.version,
+        if let known = entry?.told?.version ?? row?.version,
           !record.version.isNewer(than: known)
         {
           return .outdated

@@ -70,26 +70,31 @@ struct Orphans {
   private mutating func drop(_ entry: OutboxEntry) throws {
     let table = try transaction.catalog.table(entry.record.type)
     guard let row = try transaction.row(table, id: entry.record.id) else { return }
-    try lose(entry, table.document(row))
     if entry.operationID == nil {
-      for other in try Outbox.unit(of: entry.record, in: transaction).dropFirst() {
-        let lost = try Outbox.localContent(of: other.record, in: transaction)
-        try lose(other, lost)
+      var lost: [Overwritten] = []
+      try Outbox.forget(entry.record, in: transaction) { other in
+        let fields = try Outbox.localContent(of: other.record, in: transaction)
+        lost.append(Overwritten(record: other.record, fields: fields))
+        return try note(other)
       }
-      try Outbox.forget(entry.record, in: transaction)
+      overwritten += lost
       try transaction.evict(table, id: entry.record.id)
     } else {
       // It may have arrived: the deletion is sent after it.
+      overwritten.append(Overwritten(record: entry.record, fields: table.document(row)))
+      try note(entry)
       try transaction.evict(table, id: entry.record.id)
       try change(entry, kind: .delete)
     }
   }
 
-  private mutating func lose(_ entry: OutboxEntry, _ fields: FieldsDocument?) throws {
-    overwritten.append(Overwritten(record: entry.record, fields: fields))
-    try Journal.note(
-      Journal.Row(record: entry.record, revision: entry.revision, verdict: .overwritten, lost: fields),
-      in: transaction)
+  @discardableResult
+  private func note(_ entry: OutboxEntry) throws -> Journal.Noted {
+    let table = try transaction.catalog.table(entry.record.type)
+    var row = Journal.Row(entry, .overwritten, .orphaned)
+    row.loss = try Journal.Loss(
+      entry, transaction.row(table, id: entry.record.id), table, now: entry.told)
+    return try Journal.note(row, in: transaction)
   }
 
   private func clear(_ field: FieldSchema, of entry: OutboxEntry, _ target: String) throws {

@@ -7,7 +7,7 @@ import BothyStore
 struct PullApplication {
   let transaction: WriteTransaction
   let now: Int64
-  private let pending: PendingLookup
+  private var pending: PendingLookup
   private(set) var pulled = 0
   private(set) var repaired = 0
   /// Unsent records that went because others deleted what they refer to.
@@ -31,6 +31,10 @@ struct PullApplication {
   /// The history that the pages are of; nil from a server that has no identity.
   var history: ServerHistory?
   var comparison: HistoryComparison
+  /// Whether a page that says that nothing is new is left unwritten.
+  var leavesUnchanged = false
+  /// The scopes of such pages, as they are in the file.
+  private(set) var unchanged: [PullState] = []
 
   init(_ transaction: WriteTransaction, now: Int64) throws {
     self.transaction = transaction
@@ -47,6 +51,10 @@ struct PullApplication {
   mutating func take(_ page: SyncResponse.Page, generation: Int64? = nil) throws -> Bool {
     var state = try PullState.load(page.scope, in: transaction)
     if let generation, generation != state.generation { return false }
+    if leavesUnchanged && state.isAt(page) {
+      unchanged.append(state)
+      return true
+    }
     // A page that another process asked for before this one came is not taken after it.
     state.generation += 1
     let stage = Stage(scope: page.scope, transaction: transaction)
@@ -69,16 +77,17 @@ struct PullApplication {
     let isOtherHistory = isRebasing && state.isOtherHistory
     // Its first page may have come with an answer that was not shown.
     if isOtherHistory && !rebased.contains(page.scope) { rebased.append(page.scope) }
-    comparison.begin(isOtherHistory: isOtherHistory)
+    try comparison.begin(page, history, isOtherHistory: isOtherHistory)
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin() }
     mentioned = []
     if state.staged != nil { try stage.forEach { try apply($0) } }
     try apply(page)
     if isRebasing {
-      let gone = try snapshot.finish()
+      let gone = try snapshot.finish { try comparison.keeps($0, $1) }
       pulled += gone.count
       try comparison.finish(page.scope, gone: gone)
+      pending = try Outbox.pending(in: transaction)
       try noteAbsences(page)
     }
     if page.scope == .space { try StaleRows.clear(in: transaction) }
@@ -90,6 +99,9 @@ struct PullApplication {
     state.isComplete = true
     state.pulledAt = now
     try state.save(in: transaction)
+    if isRebasing, try Refetch.end(in: page.scope, in: transaction) {
+      try PullState.forget(page.scope, in: transaction)
+    }
     return true
   }
 
@@ -97,6 +109,13 @@ struct PullApplication {
     for change in page.changes { try apply(change) }
     for record in page.unreadable { try setAside(record) }
     for id in page.outOfScope { try leave(id, from: page.scope) }
+    for type in page.types {
+      // A device without the type asks when an update of its app declares it.
+      if transaction.catalog.tableIfKnown(type) == nil {
+        try UnknownTypes.replace(type, by: [], in: transaction)
+      }
+      try Refetch.mark(type: type, in: transaction)
+    }
   }
 
   /// Applies one change of the server's, unless the record has pending work or a newer version is here.
@@ -108,10 +127,17 @@ struct PullApplication {
     }
     guard table.schema.isSynced else { return }
     if let entry = try pending(change.id) {
-      comparison.note(change, entry)
+      if try comparison.keeps(change, entry) {
+        mentioned.insert(change.id)
+        return
+      }
       return try shadow(change, entry, table)
     }
-    try comparison.note(change, table)
+    if try comparison.keeps(change, table) {
+      mentioned.insert(change.id)
+      pending = try Outbox.pending(in: transaction)
+      return
+    }
     if change.isDeleted {
       if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
       guard try isGone(change.id) else { return }
@@ -179,7 +205,7 @@ struct PullApplication {
       var wasRepaired = false
       guard try readable(change, table, &wasRepaired) != nil else { return }
     }
-    try Outbox.keep(shadow: change, in: transaction)
+    try Outbox.hear(change, in: transaction)
   }
 
   /// The record left the scope or may not be seen any more: gone from here, once nothing of it is pending. One that
@@ -190,7 +216,8 @@ struct PullApplication {
     }
     if setsAside { try UnreadableTable.remove(id, in: transaction) }
     if let entry = try pending(id) {
-      guard scope.contains(entry.container ?? id.type) else { return }
+      let told = entry.shadow.flatMap { $0.isDeleted ? nil : $0.container }
+      guard scope.contains(told ?? entry.container ?? id.type) else { return }
       leaving.append(id)
       return try Outbox.leave(id, in: transaction)
     }
@@ -198,6 +225,8 @@ struct PullApplication {
       return
     }
     try known.set(.nobody, of: id)
+    // Answers from where it is now lack it.
+    try Coverage.forget(id.type, in: transaction)
     if try transaction.evict(table, id: id.id) { pulled += 1 }
   }
 }
@@ -228,19 +257,9 @@ extension PullApplication {
       {
         continue
       }
-      try Outbox.keep(shadow: record, in: transaction)
+      try Outbox.hear(record, in: transaction)
     }
   }
-}
-
-extension ServerRecord {
-  /// A note made here: at this position of its history the server told of no such record.
-  static func absent(_ id: RecordID, from container: String, at position: Int64) -> ServerRecord {
-    ServerRecord(id: id, container: container, version: String(position), modified: 0, isDeleted: true)
-  }
-
-  /// Whether it is such a note, and no deletion that the server told of: those have a time.
-  var isAbsence: Bool { isDeleted && modified == 0 }
 }
 
 extension String {

@@ -19,6 +19,12 @@ struct PullState: Sendable, Hashable {
   /// Rises with each reset and each page taken: one that was asked for before is not taken any more.
   var generation: Int64 = 0
 
+  /// Whether a page says that the scope is where it was after its last complete pull.
+  func isAt(_ page: SyncResponse.Page) -> Bool {
+    isComplete && staged == nil && !isResetting && cursor == page.cursor && !page.reset && !page.more
+      && page.changes.isEmpty && page.unreadable.isEmpty && page.outOfScope.isEmpty
+  }
+
   /// Where the next page is asked from.
   var next: String? { staged ?? cursor }
 
@@ -76,8 +82,13 @@ struct PullState: Sendable, Hashable {
   }
 
   /// The next pull of the scope starts over and brings everything. What is here stays readable until then.
-  static func reset(_ scope: PullScope, in transaction: WriteTransaction) throws {
+  ///
+  /// - Parameter isComplete: false where what is here is not all that was pulled.
+  static func reset(
+    _ scope: PullScope, isComplete: Bool = true, in transaction: WriteTransaction
+  ) throws {
     var state = try load(scope, in: transaction)
+    state.isComplete = state.isComplete && isComplete
     try ServerBinding.note(state.cursor, in: transaction)
     state.cursor = nil
     state.staged = nil

@@ -31,12 +31,8 @@ enum ServerView {
       try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
     }
     for entry in pending where !entry.isLeaving && unreadable[entry.record] == nil {
-      if let shadow = entry.shadow {
-        guard !shadow.isDeleted && scope.contains(shadow.container) else { continue }
-        try body(Entry(id: entry.record, version: shadow.version, fields: shadow.fields.bytes))
-      } else if let base = entry.base, scope.contains(entry.container ?? entry.record.type) {
-        try body(Entry(id: entry.record, version: base.version, fields: base.fields.bytes))
-      }
+      guard let told = entry.told, !told.isDeleted && scope.contains(told.container) else { continue }
+      try body(Entry(id: entry.record, version: told.version, fields: told.fields.bytes))
     }
     try UnknownTypes.forEach(in: transaction) { record in
       guard scope.contains(record.container) else { return }
@@ -46,7 +42,10 @@ enum ServerView {
 
   static func digest(_ scope: PullScope, parts: Int, in transaction: ReadTransaction) throws -> ScopeDigest {
     var sum = DigestSum(parts: parts)
-    try forEach(in: scope, transaction) { sum.add($0.id, fields: $0.fields) }
+    let names = transaction.catalog.wireNames
+    try forEach(in: scope, transaction) { entry in
+      sum.add(names.wire(entry.id), fields: names.wire(entry.fields, of: entry.id.type))
+    }
     return sum.digest(of: scope)
   }
 
@@ -54,9 +53,11 @@ enum ServerView {
     _ scope: PullScope, parts: Int, in chosen: Set<Int>, _ transaction: ReadTransaction
   ) throws -> [RecordID: RecordStamp] {
     var stamps: [RecordID: RecordStamp] = [:]
+    let names = transaction.catalog.wireNames
     try forEach(in: scope, transaction) { entry in
-      guard chosen.contains(entry.id.part(of: parts)) else { return }
-      let hash = DigestSum.hash(entry.id, fields: entry.fields)
+      let id = names.wire(entry.id)
+      guard chosen.contains(id.part(of: parts)) else { return }
+      let hash = DigestSum.hash(id, fields: names.wire(entry.fields, of: entry.id.type))
       stamps[entry.id] = RecordStamp(id: entry.id, version: entry.version, hash: hash)
     }
     return stamps

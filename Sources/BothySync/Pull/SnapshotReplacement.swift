@@ -35,23 +35,33 @@ struct SnapshotReplacement {
     return here > there
   }
 
-  /// Whether the row that a snapshot replaces was told as it is here, and later than what the snapshot has.
-  static func loses(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
-    -> Bool
+  /// The version of the row that a snapshot replaces, where it was told as it is here, and later than what the snapshot
+  /// has; else nil.
+  static func lost(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
+    -> String?
   {
-    guard let row = try transaction.row(table, id: change.id.id), let marked = row.version,
-      marked.hasPrefix(mark), !change.version.isNewer(than: String(marked.dropFirst(mark.count)))
-    else { return false }
-    if change.isDeleted { return true }
+    guard let (row, version) = try replaced(change.id, table, in: transaction),
+      !change.version.isNewer(than: version)
+    else { return nil }
+    if change.isDeleted { return version }
     // As it would be here: values that did not fit the schema differ from what the server has.
     var isRepaired = false
     let new = try table.row(
       change.fields, container: change.container, version: change.version, repaired: &isRepaired)
-    return table.document(row) != table.document(new)
+    return table.document(row) == table.document(new) ? nil : version
   }
 
-  /// Returns the rows that it removed.
-  func finish() throws -> [RecordID] {
+  /// The row that a snapshot may replace, and the version that it had before.
+  static func replaced(
+    _ id: RecordID, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> (row: StoredRow, version: String)? {
+    guard let row = try transaction.row(table, id: id.id), let marked = row.version, marked.hasPrefix(mark)
+    else { return nil }
+    return (row, String(marked.dropFirst(mark.count)))
+  }
+
+  /// Returns the rows that it removed: those that the snapshot lacks and that are not kept.
+  func finish(_ keeps: (RecordID, TypeTable) throws -> Bool) throws -> [RecordID] {
     var removed: [RecordID] = []
     for table in transaction.catalog.tables where table.schema.isSynced {
       let marked = "_version LIKE ?1 || '%' AND \(filter(table))"
@@ -66,8 +76,10 @@ struct SnapshotReplacement {
       var gone: [String] = []
       while try select.step() { if let id = select.text(at: 0) { gone.append(id) } }
       select.reset()
-      for id in gone { try transaction.evict(table, id: id) }
-      removed += gone.map { RecordID(type: table.schema.name, id: $0) }
+      for id in gone.map({ RecordID(type: table.schema.name, id: $0) }) where try !keeps(id, table) {
+        try transaction.evict(table, id: id.id, deletion: "")
+        removed.append(id)
+      }
     }
     return removed
   }

@@ -68,22 +68,39 @@ enum UnknownTypes {
   /// Moves the records whose type is declared now. Costs one look-up when there are none.
   static func adopt(in transaction: WriteTransaction) throws {
     let types = try PreparedStatement("SELECT DISTINCT type FROM bothy_unknown", in: transaction.database)
-    var known: [TypeTable] = []
-    while try types.step() {
-      if let name = types.text(at: 0), let table = transaction.catalog.tableIfKnown(name) {
-        known.append(table)
+    var kept: [String] = []
+    while try types.step() { if let name = types.text(at: 0) { kept.append(name) } }
+    types.reset()
+    for name in kept {
+      // A name of the wire; a colon says that this schema had another use for it.
+      let wire = name.hasPrefix(":") ? String(name.dropFirst()) : name
+      let local = transaction.catalog.wireNames.local(type: wire)
+      if let table = transaction.catalog.tableIfKnown(local) {
+        try adopt(name, as: wire, table, in: transaction)
+      } else if local != name {
+        let found = try records(of: name, in: transaction)
+        try replace(name, by: [], in: transaction)
+        for record in found { try keep(named(record, local), in: transaction) }
       }
     }
-    types.reset()
-    for table in known { try adopt(table, in: transaction) }
   }
 
-  private static func adopt(_ table: TypeTable, in transaction: WriteTransaction) throws {
+  private static func named(_ record: ServerRecord, _ type: String) -> ServerRecord {
+    var record = record
+    if record.container == record.id.type { record.container = type }
+    record.id.type = type
+    return record
+  }
+
+  private static func adopt(
+    _ name: String, as wire: String, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws {
     let select = try PreparedStatement(
       "SELECT record FROM bothy_unknown WHERE type = ?", in: transaction.database)
-    select.bind(table.schema.name, at: 1)
+    select.bind(name, at: 1)
+    let names = transaction.catalog.wireNames
     while try select.step() {
-      let record = try record(select.bytes(at: 0))
+      let record = names.local(named(try record(select.bytes(at: 0)), wire))
       var repaired = false
       guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
         continue
@@ -92,7 +109,7 @@ enum UnknownTypes {
     }
     select.reset()
     let delete = try PreparedStatement("DELETE FROM bothy_unknown WHERE type = ?", in: transaction.database)
-    delete.bind(table.schema.name, at: 1)
+    delete.bind(name, at: 1)
     try delete.run()
   }
 

@@ -117,7 +117,7 @@ enum UnreadableTable {
       if try Outbox.mark(id, in: transaction) == nil {
         try transaction.put(table, id: id.id, row)
       } else {
-        try Outbox.keep(shadow: record, in: transaction)
+        try Outbox.hear(record, in: transaction)
       }
     }
   }

@@ -8,13 +8,30 @@ struct ServerBinding: Sendable, Equatable {
   var owner: AccountID?
   /// True from the moment at which what is pending was exported or given up.
   var isSignedOut = false
-  /// True if the next complete answer takes the place of what is here, whatever it lacks.
-  var isAdopting = false
+  /// What somebody decided about the next complete answer, whatever it lacks of what is here.
+  var decision: Decision?
+  /// The history that was given up by that decision.
+  var former: ServerHistory?
+  /// True if somebody decided that the file stays with the server that it was synced with.
+  var isApart = false
+
+  /// True if the next server that answers is the file's from then on.
+  var isAdopting: Bool { decision != nil }
+
+  /// What becomes of what the next server lacks. The raw values are those of the file.
+  enum Decision: String, Sendable {
+    /// It goes.
+    case adopt = "1"
+    /// It becomes pending work.
+    case uploadMine = "upload"
+  }
 
   private static let server = "history.server"
   private static let space = "history.space"
   private static let epoch = "history.epoch"
   private static let adopting = "history.adopting"
+  private static let former = "history.former"
+  private static let apart = "history.apart"
   private static let signedOut = "signedOut"
   private static let reached = "history.reached"
 
@@ -22,7 +39,11 @@ struct ServerBinding: Sendable, Equatable {
     var binding = ServerBinding()
     binding.owner = try FileOwner.stored(in: transaction)
     binding.isSignedOut = try isSignedOut(in: transaction)
-    binding.isAdopting = try isAdopting(in: transaction)
+    binding.decision = try SyncValues.value(adopting, in: transaction).map {
+      Decision(rawValue: $0) ?? .adopt
+    }
+    binding.isApart = try SyncValues.value(apart, in: transaction) != nil
+    binding.former = try SyncValues.value(former, in: transaction).flatMap(Self.history)
     guard let server = try SyncValues.value(server, in: transaction),
       let space = try SyncValues.value(space, in: transaction)
     else { return binding }
@@ -86,15 +107,38 @@ struct ServerBinding: Sendable, Equatable {
 
   /// Notes that what is here has been compared with a history, and goes on from it.
   static func take(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
-    if let history { try save(history, in: transaction) }
-    try SyncValues.remove(reached, in: transaction)
-    try SyncValues.remove(adopting, in: transaction)
+    if let history {
+      if try SyncValues.value(epoch, in: transaction) != history.epoch {
+        try ReplacedFields.forgetAll(in: transaction)
+      }
+      try save(history, in: transaction)
+    }
+    for key in [adopting, former, reached] { try SyncValues.remove(key, in: transaction) }
   }
 
-  /// Gives up the history that was followed: the next one that answers is adopted.
-  static func adoptNext(in transaction: WriteTransaction) throws {
-    for key in [server, space, epoch, reached] { try SyncValues.remove(key, in: transaction) }
-    try SyncValues.set(adopting, "1", in: transaction)
+  /// Gives up the history that was followed: the next one that answers is the file's. Whatever was decided before and not
+  /// carried out counts no more.
+  static func decide(_ decision: Decision, in transaction: WriteTransaction) throws {
+    if let history = try load(in: transaction).history {
+      var writer = JSONWriter()
+      history.write(to: &writer)
+      try SyncValues.set(former, String(decoding: writer.bytes, as: UTF8.self), in: transaction)
+    }
+    for key in [server, space, epoch, apart, reached] { try SyncValues.remove(key, in: transaction) }
+    try SyncValues.set(adopting, decision.rawValue, in: transaction)
+    try ReplacedFields.forgetAll(in: transaction)
+    if decision == .uploadMine { try PullState.resetAll(in: transaction) }
+  }
+
+  /// Decides that the file stays as it is, until the server that it was synced with answers.
+  static func setApart(_ isApart: Bool, in transaction: WriteTransaction) throws {
+    guard isApart else { return try SyncValues.remove(apart, in: transaction) }
+    try SyncValues.set(apart, "1", in: transaction)
+  }
+
+  private static func history(_ text: String) -> ServerHistory? {
+    // Unreadable, it is as if nothing were known of it.
+    try? JSONReader.read(Array(text.utf8)) { try ServerHistory(from: &$0) }
   }
 
   static func signOut(in transaction: WriteTransaction) throws {
@@ -119,6 +163,10 @@ extension ServerHistory {
     return "The file was synced with the space '\(space)' of the server \(server); \(other) "
       + "Nothing was sent or removed."
   }
+
+  /// What a file that is kept apart says of another server.
+  static let apart =
+    "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."
 
   /// Says that `lost` records would go if what is there now were taken.
   static func loss(_ lost: Int) -> String {

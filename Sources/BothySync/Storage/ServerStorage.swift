@@ -12,7 +12,7 @@ public struct ServerStorage: DataStorage {
   ///
   /// - Parameter schema: how the fields of answers are read; those that it does not declare are left out.
   public init(_ remote: any RemoteStorage, schema: Schema, device: String = UUIDv7.make()) {
-    self.remote = remote
+    self.remote = NamingRemote.naming(remote, schema)
     self.schema = schema
     self.device = device
   }

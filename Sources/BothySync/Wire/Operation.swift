@@ -51,7 +51,7 @@ public struct Operation: Sendable, Hashable {
     }
   }
 
-  /// - Parameter base: nil for an insert; an update or a deletion without it is a conflict.
+  /// - Parameter base: nil for an insert, unless it gives back what the server lost; an update or a deletion without it is a conflict.
   public init(
     id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
     fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,

@@ -35,6 +35,9 @@ public struct SyncResponse: Sendable, Hashable {
     /// The cursor that was sent is of another history, or ahead of this one: the server was replaced, restored or
     /// emptied. Comes with `reset`.
     public var isOtherHistory = false
+    /// Types of which the sender sees other records than when the cursor was given out: what a device that declares one has
+    /// of it is to be asked for anew.
+    public var types: [String] = []
 
     /// - Parameter cursor: a token that the server alone can read.
     public init(
@@ -112,7 +115,7 @@ extension SyncResponse {
 }
 
 extension SyncResponse.Page {
-  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"otherHistory"?,"changes","outOfScope"?,"unreadable"?}`.
+  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"otherHistory"?,"changes","outOfScope"?,"types"?,"unreadable"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     scope.writeMembers(to: &writer)
@@ -147,6 +150,12 @@ extension SyncResponse.Page {
       }
       writer.endArray()
     }
+    if !types.isEmpty {
+      writer.key("types")
+      writer.beginArray()
+      for type in types { writer.value(type) }
+      writer.endArray()
+    }
     if !unreadable.isEmpty {
       writer.key("unreadable")
       writer.beginArray()
@@ -170,6 +179,7 @@ extension SyncResponse.Page {
       case "otherHistory": page.isOtherHistory = try reader.bool()
       case "changes": try reader.array { try page.readChange(&$0) }
       case "unreadable": try reader.array { page.unreadable.append(try UnreadableRecord(from: &$0)) }
+      case "types": try reader.array { page.types.append(try $0.string()) }
       case "outOfScope": try reader.array { page.outOfScope.append(try Self.recordID(&$0)) }
       default: try reader.skip()
       }

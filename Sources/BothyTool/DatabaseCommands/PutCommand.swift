@@ -64,12 +64,12 @@ extension Session {
 
   private func problem(_ outcome: SaveOutcome, _ record: RecordID) throws -> ToolError? {
     switch outcome {
-    case .pending, .draft, .accepted, .unknown: return nil
+    case .pending, .draft, .accepted, .withdrawn, .expired, .unknown: return nil
     case .merged:
       Standard.note("\(record) was changed on the server too; both changes were merged.")
       return nil
     case .overwritten:
-      let lost = try store.journal(of: record, limit: 1).first?.lost.map {
+      let lost = try store.journal.entries(of: record, limit: 1).first?.lost.map {
         String(decoding: $0.bytes, as: UTF8.self)
       }
       return ToolError(

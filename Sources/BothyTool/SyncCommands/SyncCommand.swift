@@ -15,8 +15,11 @@ struct SyncCommand: AsyncParsableCommand {
 
       A database belongs to the server and space that it was synced with. Another
       one, or one that lost what it had acknowledged, is refused, and nothing is
-      removed; --adopt takes what that one has, sends what is pending, and remembers
-      its address.
+      removed until you decide. --adopt takes what that one has: what it lacks goes
+      from here. --upload-mine gives it what it lacks, and what it has as it was
+      before; several devices may do so. Both send what is pending and remember the
+      address. --keep-apart leaves the file with its first server: it can be read and
+      written, and nothing is sent until that one answers again.
 
       Example:  bothy sync notes.bothy
                 bothy sync notes.bothy --scope push --merge fieldMerge --json
@@ -31,24 +34,42 @@ struct SyncCommand: AsyncParsableCommand {
   @Flag(help: "Go on syncing until interrupted.") var watch = false
   @Flag(help: "Adopt the server though it is another one, or lacks what it had acknowledged.")
   var adopt = false
+  @Flag(help: "Give the server what it lacks of this file, and go on with it.") var uploadMine = false
+  @Flag(help: "Keep the file as it is, apart from a server that is not its own.") var keepApart = false
   @Flag(help: "Sync even if the app paused it or the server asked for a newer app.") var force = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database, configure) { session in
       try session.requireServer()
-      if adopt, let address = session.address { try session.store.remember(address) }
+      if adopt || uploadMine, let address = session.address { try session.store.remember(address) }
+      if keepApart {
+        try session.store.keepApart()
+        return Standard.note("The file is kept apart; it is synced with its own server alone.")
+      }
       if watch {
-        if adopt { try await session.store.adoptServer() }
+        _ = try await decide(session.store)
         return try await follow(session)
       }
       let report = try await showingProgress(of: session.store) {
-        if adopt { return try await session.store.adoptServer() }
+        if let decided = try await decide(session.store) { return decided }
         return await session.store.sync(scope, container: container, forced: force)
       }
       try print(report)
       if let reason = report.skipped { throw ToolError(try failure(reason, session)) }
     }
+  }
+
+  func validate() throws {
+    guard [adopt, uploadMine, keepApart].filter(\.self).count < 2 else {
+      throw ValidationError("--adopt, --upload-mine and --keep-apart exclude each other. Give one of them.")
+    }
+  }
+
+  /// The sync that carries a decision out; nil where none is given.
+  private func decide(_ store: SyncedStore) async throws -> SyncReport? {
+    if adopt { return try await store.adoptServer() }
+    return uploadMine ? try await store.uploadMine() : nil
   }
 
   private func configure(_ configuration: inout SyncConfiguration) {

@@ -19,6 +19,10 @@ extension SyncReport {
       lines.append(
         "Not on the server any more: \(names)\(lost.count > 5 ? " and \(lost.count - 5) more" : "")")
     }
+    if !givenBack.isEmpty {
+      let count = givenBack.count == 1 ? "1 record" : "\(givenBack.count) records"
+      lines.append("Gave the server \(count) that it lacked or had as before.")
+    }
     lines += blocked.map { "Held back: \($0.record) waits for \($0.by)" }
     lines += unreadable.map { "Set aside: \($0.record) can't be read here. \($0.reason)" }
     if let skipped { lines.append("Not finished: \(skipped.name).") }

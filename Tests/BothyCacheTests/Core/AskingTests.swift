@@ -6,7 +6,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("Asking the server")
+@Suite("Asking the server", .timeLimit(.minutes(5)))
 struct AskingTests {
   /// Promises: T-24
   @Test("A 304 renews what is stored: the bytes stay, the fields and the time are new, nothing has changed")

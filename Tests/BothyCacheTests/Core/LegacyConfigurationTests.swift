@@ -2,7 +2,7 @@ import BothyCache
 import Foundation
 import Testing
 
-@Suite("The configuration of route-me")
+@Suite("The configuration of route-me", .timeLimit(.minutes(5)))
 struct LegacyConfigurationTests {
   private func read(_ caches: [[String: any Sendable]]?) -> LegacyCacheConfiguration {
     LegacyCacheConfiguration(propertyList: caches.map { ["caches": $0] } ?? [:])

@@ -2,7 +2,7 @@ import BothyCache
 import BothyTesting
 import Testing
 
-@Suite("The memory tier against a model of ten lines")
+@Suite("The memory tier against a model of ten lines", .timeLimit(.minutes(5)))
 struct MemoryModelTests {
   /// Keys in the order in which they go, the next one first.
   private struct Model {

@@ -2,7 +2,7 @@ import BothyCache
 import BothyTesting
 import Testing
 
-@Suite("The memory tier")
+@Suite("The memory tier", .timeLimit(.minutes(5)))
 struct MemoryTierTests {
   private func tier(
     count: Int? = nil, bytes: Int = 1 << 20, order: MemoryLimits.Order = .leastRecentlyUsed, share: Double = 1

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Sign-in pages in the place of what a source brings")
+@Suite("Sign-in pages in the place of what a source brings", .timeLimit(.minutes(5)))
 struct PortalTests {
   private static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1])
   private static let pages: [ScriptedLoader.Answer] = [

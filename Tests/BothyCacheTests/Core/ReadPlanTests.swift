@@ -1,7 +1,7 @@
 import BothyCache
 import Testing
 
-@Suite("What a read does")
+@Suite("What a read does", .timeLimit(.minutes(5)))
 struct ReadPlanTests {
   private static let states: [Usability.State?] = [nil] + Usability.State.allCases.map { $0 }
 

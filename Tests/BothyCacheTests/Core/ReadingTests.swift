@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("Reading resources")
+@Suite("Reading resources", .timeLimit(.minutes(5)))
 struct ReadingTests {
   /// Promises
   @Test("A miss is nil now and one answer later; from then on it is there at once")

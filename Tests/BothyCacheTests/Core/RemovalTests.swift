@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Removing, keeping and suspending")
+@Suite("Removing, keeping and suspending", .timeLimit(.minutes(5)))
 struct RemovalTests {
   /// Promises: R-26, T-41
   @Test(

@@ -1,7 +1,7 @@
 import BothyCache
 import Testing
 
-@Suite("Sources, keys and addresses")
+@Suite("Sources, keys and addresses", .timeLimit(.minutes(5)))
 struct SourceTests {
   private func source(
     _ template: String, hosts: [String] = [], ignored: Set<String> = [], secrets: [String: String] = [:]

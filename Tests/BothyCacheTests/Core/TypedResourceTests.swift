@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Typed resources")
+@Suite("Typed resources", .timeLimit(.minutes(5)))
 struct TypedResourceTests {
   struct Menu: Codable, Sendable, Equatable { var dish: String }
   struct Price: Codable, Sendable, Equatable { var cents: Int }

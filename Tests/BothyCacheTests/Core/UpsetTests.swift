@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// What upsets a cache from outside, seen by its readers: wrong clocks, damaged files.
-@Suite("Upsets")
+@Suite("Upsets", .timeLimit(.minutes(5)))
 struct UpsetTests {
   private static func server(_ request: ResourceRequest) -> ScriptedLoader.Answer {
     if request.fields[.ifNoneMatch] == "\"1\"" { return .init(304, fields: [.eTag: "\"1\""]) }

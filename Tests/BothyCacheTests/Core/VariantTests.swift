@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// Several answers under one key, for requests that differ in what they say.
-@Suite("Variants")
+@Suite("Variants", .timeLimit(.minutes(5)))
 struct VariantTests {
   private static let languages = ["de", "en", "fr", "it", "no", "sv"]
 
@@ -232,7 +232,7 @@ struct VariantTests {
 }
 
 /// The place of a new answer, decided by values alone.
-@Suite("Places of variants")
+@Suite("Places of variants", .timeLimit(.minutes(5)))
 struct VariantPlaceTests {
   private func answer(_ value: String?, _ name: String = "accept", at time: Int64 = 0) -> EntryMetadata {
     EntryMetadata(

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What an answer does to what is stored")
+@Suite("What an answer does to what is stored", .timeLimit(.minutes(5)))
 struct AnswerJudgementTests {
   private let tile = EntryMetadata.of(200, ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
 

@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Cache-Control")
+@Suite("Cache-Control", .timeLimit(.minutes(5)))
 struct CacheControlTests {
   private func read(_ lines: String...) -> CacheControl {
     var fields = HTTPFields()

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Rules of a source")
+@Suite("Rules of a source", .timeLimit(.minutes(5)))
 struct FreshnessRuleTests {
   private func moment(_ milliseconds: Int64) -> Date { Timestamp(milliseconds: milliseconds).date }
 

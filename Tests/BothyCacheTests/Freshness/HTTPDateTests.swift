@@ -2,7 +2,7 @@ import BothyCache
 import BothyTesting
 import Testing
 
-@Suite("Dates in HTTP fields")
+@Suite("Dates in HTTP fields", .timeLimit(.minutes(5)))
 struct HTTPDateTests {
   private func read(_ text: String) -> Int64? { HTTPDate.milliseconds(text, now: At.start) }
 

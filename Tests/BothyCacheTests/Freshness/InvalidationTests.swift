@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Requests that change things")
+@Suite("Requests that change things", .timeLimit(.minutes(5)))
 struct InvalidationTests {
   private let url = "https://example.org:443/a/b?c=1"
 

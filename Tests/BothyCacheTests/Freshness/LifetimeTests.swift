@@ -3,7 +3,7 @@ import BothyTesting
 import HTTPTypes
 import Testing
 
-@Suite("Lifetimes and ages by an answer's fields")
+@Suite("Lifetimes and ages by an answer's fields", .timeLimit(.minutes(5)))
 struct LifetimeTests {
   private func terms(
     _ fields: KeyValuePairs<String, String>, status: Int = 200, delay: Int64 = 0, rule: FreshnessRule = .http

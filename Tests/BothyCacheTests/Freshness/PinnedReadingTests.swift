@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Reading what is pinned")
+@Suite("Reading what is pinned", .timeLimit(.minutes(5)))
 struct PinnedReadingTests {
   @Test(
     "Pinned resources are there without a network though the server wants to be asked, and say that they are stale",

@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Whether a server is well")
+@Suite("Whether a server is well", .timeLimit(.minutes(5)))
 struct ServiceCheckTests {
   /// Promises: B-7
   @Test("A server that says nothing has changed is well, and so is one that knows there is nothing")

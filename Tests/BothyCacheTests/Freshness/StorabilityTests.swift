@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("What may be kept")
+@Suite("What may be kept", .timeLimit(.minutes(5)))
 struct StorabilityTests {
   private func obstacle(
     _ status: Int = 200, _ control: String = "", method: HTTPRequest.Method = .get, request: String = "",

@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("What may be done with an entry")
+@Suite("What may be done with an entry", .timeLimit(.minutes(5)))
 struct UsabilityTests {
   @Test("Fresh, then while asking, then when asking fails: each window ends where it says")
   func windows() {

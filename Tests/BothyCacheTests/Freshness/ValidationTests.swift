@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Asking whether it has changed")
+@Suite("Asking whether it has changed", .timeLimit(.minutes(5)))
 struct ValidationTests {
   /// Promises: T-23, B-19b, E-27
   @Test("The stored validators are sent byte for byte, and no field without one")

@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Variants")
+@Suite("Variants", .timeLimit(.minutes(5)))
 struct VaryTests {
   private func variant(_ vary: String, _ request: KeyValuePairs<String, String>) -> EntryMetadata {
     .of(200, ["Vary": vary], request: request)

@@ -146,6 +146,27 @@ struct HostTests {
     #expect(bench.loader.requests.count == 9)
   }
 
+  /// Promises: E-25
+  @Test("Requests that were under way when a host went down do not prolong its pause")
+  func failuresUnderWay() async throws {
+    let gate = Latch()
+    let bench = FetchBench(random: { 1 }) { _, _ in
+      await gate.pass()
+      throw LoadFailure(.unreachable, "Down.")
+    }
+    let once = FetchBench.order {
+      $0.retry = .once
+      $0.limits = HostLimits(perHost: 8)
+    }
+    let tasks = (0..<8).map { _ in
+      Task { try await bench.fetcher.fetch(once, for: Flight(.visible)) }
+    }
+    await until { bench.fetcher.load.running == 8 }
+    gate.open()
+    for task in tasks { await #expect(throws: LoadFailure.self) { try await task.value } }
+    #expect(await bench.failure(once) == .notBefore(.seconds(1)))
+  }
+
   @Test("When the network comes back, what was taken to be down is asked at once")
   func networkChanged() async throws {
     let isUp = Box(false)

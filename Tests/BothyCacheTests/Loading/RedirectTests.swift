@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Redirects")
+@Suite("Redirects", .timeLimit(.minutes(5)))
 struct RedirectTests {
   private func bench(_ targets: [String: String], status: Int = 302) -> FetchBench {
     FetchBench { request, _ in

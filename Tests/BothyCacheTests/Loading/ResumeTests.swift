@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Bodies that break off")
+@Suite("Bodies that break off", .timeLimit(.minutes(5)))
 struct ResumeTests {
   private let whole = Data((0..<4000).map { UInt8(truncatingIfNeeded: $0 / 7) })
   private let folder = FileManager.default.temporaryDirectory.appending(

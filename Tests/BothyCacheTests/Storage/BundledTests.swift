@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What came with the app")
+@Suite("What came with the app", .timeLimit(.minutes(5)))
 struct BundledTests {
   /// Promises: R-37
   @Test("Plain files are found by source and path, and nothing outside the folder is")

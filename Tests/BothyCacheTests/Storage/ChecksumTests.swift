@@ -1,7 +1,7 @@
 import BothyCache
 import Testing
 
-@Suite("Checksums of entries")
+@Suite("Checksums of entries", .timeLimit(.minutes(5)))
 struct ChecksumTests {
   /// The buffer and the values of the reference implementation's own check (cli/xsum_sanity_check.c).
   @Test("XXH64 gives the published values")

@@ -2,7 +2,7 @@ import BothyCache
 import Foundation
 import Testing
 
-@Suite("What goes when there is too much")
+@Suite("What goes when there is too much", .timeLimit(.minutes(5)))
 struct EvictionTests {
   private func filled(_ kind: StoreKind, _ limits: BlobStoreLimits, _ numbers: Range<Int>) throws
     -> any BlobStore

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Damage, full disks and others' writes")
+@Suite("Damage, full disks and others' writes", .timeLimit(.minutes(5)))
 struct IntegrityTests {
   private func flip(_ path: String, at offset: Int) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -2,7 +2,7 @@ import BothyCache
 import Foundation
 import Testing
 
-@Suite("Where entries lie")
+@Suite("Where entries lie", .timeLimit(.minutes(5)))
 struct PathTests {
   /// Promises: R-10
   @Test("A tile's file lies at tiledb, source, zoom, column, row, and begins with its bytes")

@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// What every store on disk does.
-@Suite("Stores on disk")
+@Suite("Stores on disk", .timeLimit(.minutes(5)))
 struct StoreConformanceTests {
   /// Promises, K-13
   @Test(

@@ -28,7 +28,7 @@ private struct Model {
   }
 }
 
-@Suite("Stores against a model")
+@Suite("Stores against a model", .timeLimit(.minutes(5)))
 struct StoreModelTests {
   @Test("Any history of calls leaves what the model says", arguments: StoreKind.allCases)
   func histories(_ kind: StoreKind) throws {

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Archives and the cache")
+@Suite("Archives and the cache", .timeLimit(.minutes(5)))
 struct ArchiveTransferTests {
   @Test(
     "Tiles of an archive come into the cache unpacked, and go out into an archive packed, equal ones once")

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("Archives of older map apps")
+@Suite("Archives of older map apps", .timeLimit(.minutes(5)))
 struct KeyedTilesTests {
   private let scratch: Scratch
 

@@ -5,7 +5,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("MBTiles")
+@Suite("MBTiles", .timeLimit(.minutes(5)))
 struct MBTilesTests {
   private let scratch: Scratch
 

@@ -7,7 +7,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("PMTiles")
+@Suite("PMTiles", .timeLimit(.minutes(5)))
 struct PMTilesTests {
   private let scratch: Scratch
 

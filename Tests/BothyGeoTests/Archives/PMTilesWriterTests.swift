@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Writing PMTiles")
+@Suite("Writing PMTiles", .timeLimit(.minutes(5)))
 struct PMTilesWriterTests {
   private let scratch: Scratch
 

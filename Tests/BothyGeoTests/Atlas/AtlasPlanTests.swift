@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("What an atlas decides")
+@Suite("What an atlas decides", .timeLimit(.minutes(5)))
 struct AtlasPlanTests {
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)
   private let week = PlaceTile.defaultLifetime

@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("What features are")
+@Suite("What features are", .timeLimit(.minutes(5)))
 struct ClassificationTests {
   typealias Document = TileDocument
 

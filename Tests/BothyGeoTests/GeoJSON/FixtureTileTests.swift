@@ -3,7 +3,7 @@ import BothyStore
 import Testing
 
 /// What real tiles are known to hold.
-@Suite("Real tiles")
+@Suite("Real tiles", .timeLimit(.minutes(5)))
 struct FixtureTileTests {
   private func tile(_ name: String) throws -> GeoJSONTile? {
     try Fixtures.data("soundscape-tiles/\(name).json").map { try GeoJSONTile(decoding: $0) }

@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("Tiles in GeoJSON")
+@Suite("Tiles in GeoJSON", .timeLimit(.minutes(5)))
 struct GeoJSONTileTests {
   typealias Document = TileDocument
 

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("The file of the places")
+@Suite("The file of the places", .timeLimit(.minutes(5)))
 struct PlaceFileTests {
   private let scratch: Scratch
   private let tile: Tile

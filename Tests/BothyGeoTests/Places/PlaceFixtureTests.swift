@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Real tiles in the places.
-@Suite("Places of real tiles")
+@Suite("Places of real tiles", .timeLimit(.minutes(5)))
 struct PlaceFixtureTests {
   /// Promises: E-14, T-17
   @Test("All real tiles together, whatever the order in which they come, are each feature once")

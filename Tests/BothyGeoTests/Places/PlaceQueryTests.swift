@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Questions to the places, against a look at every feature")
+@Suite("Questions to the places, against a look at every feature", .timeLimit(.minutes(5)))
 struct PlaceQueryTests {
   private static let centers = [
     Coordinate(latitude: 43.462, longitude: -80.52), Coordinate(latitude: -17.8, longitude: 179.9999),

@@ -3,7 +3,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite("What a person did with places")
+@Suite("What a person did with places", .timeLimit(.minutes(5)))
 struct UserPlacesTests {
   private let mine: UserPlaces
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)

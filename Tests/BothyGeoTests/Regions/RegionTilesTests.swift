@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("The tiles of regions")
+@Suite("The tiles of regions", .timeLimit(.minutes(5)))
 struct RegionTilesTests {
   /// Promises: E-1, E-3
   @Test(

@@ -3,7 +3,7 @@ import BothyStore
 import BothyTesting
 import Testing
 
-@Suite("Boxes, polygons and distances")
+@Suite("Boxes, polygons and distances", .timeLimit(.minutes(5)))
 struct ShapeTests {
   private func at(_ latitude: Double, _ longitude: Double) -> Coordinate {
     Coordinate(latitude: latitude, longitude: longitude)

@@ -29,7 +29,7 @@ private final class FewTiles: ResourceLoader {
   }
 }
 
-@Suite("Providers of tiles, their styles, and what a map shows")
+@Suite("Providers of tiles, their styles, and what a map shows", .timeLimit(.minutes(5)))
 struct TileLayerTests {
   private func provider() throws -> TileProvider {
     var provider = TileProvider(

@@ -3,7 +3,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("Sources of tiles")
+@Suite("Sources of tiles", .timeLimit(.minutes(5)))
 struct TileSourceTests {
   @Test(
     "A TileJSON document becomes a source: hosts, zooms, attribution, rows from the south; bulk is not allowed by it"

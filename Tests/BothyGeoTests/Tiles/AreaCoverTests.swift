@@ -3,7 +3,7 @@ import BothyStore
 import BothyTesting
 import Testing
 
-@Suite("The tiles of polygons")
+@Suite("The tiles of polygons", .timeLimit(.minutes(5)))
 struct AreaCoverTests {
   /// A star around a centre, with corners at random distances: no edge crosses another.
   private static func star(_ generator: inout SeededGenerator) -> GeoPolygon {

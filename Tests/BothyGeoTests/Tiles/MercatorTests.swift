@@ -3,7 +3,7 @@ import BothyStore
 import BothyTesting
 import Testing
 
-@Suite("Positions, pixels and tiles")
+@Suite("Positions, pixels and tiles", .timeLimit(.minutes(5)))
 struct MercatorTests {
   /// Promises: T-10, E-2, E-3
   @Test(

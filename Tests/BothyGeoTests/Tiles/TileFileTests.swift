@@ -2,7 +2,7 @@ import BothyGeo
 import Testing
 
 /// Which tile the name of a file is that of.
-@Suite("Tiles as files")
+@Suite("Tiles as files", .timeLimit(.minutes(5)))
 struct TileFileTests {
   @Test(
     "zoom, column and row, in folders or joined, and a quadkey name the same tile",

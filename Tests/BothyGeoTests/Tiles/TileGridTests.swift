@@ -3,7 +3,7 @@ import BothyStore
 import BothyTesting
 import Testing
 
-@Suite("The tiles of an area")
+@Suite("The tiles of an area", .timeLimit(.minutes(5)))
 struct TileGridTests {
   /// Promises: T-11, T-12, E-1
   @Test(
@@ -146,7 +146,8 @@ struct TileGridTests {
     let pole = try TileGrid(around: Coordinate(latitude: 90, longitude: 0), radius: 10, zoom: 16)
     #expect(pole.rows == 0...0 && pole.count == 65536)
     #expect(throws: GeoError.self) { try pole.tiles() }
-    #expect(try pole.tiles(limit: 70_000).count == 65536)
+    #expect(try pole.tiles(limit: 65536).count == 65536, "just as many as allowed")
+    #expect(throws: GeoError.self) { try pole.tiles(limit: 65535) }
     #expect(try TileGrid(around: center, radius: .greatestFiniteMagnitude, zoom: 3).count == 64)
   }
 
@@ -179,5 +180,9 @@ struct TileGridTests {
       let distances = tiles.dropFirst().map { $0.bounds.distance(to: center) }
       #expect(distances == distances.sorted())
     }
+    // Where four tiles meet all are as near, and one of them is where a person stands.
+    let corner = Coordinate(latitude: 0, longitude: 0)
+    let tiles = try TileGrid(around: corner, radius: 500, zoom: 16).tiles(nearestTo: corner)
+    #expect(tiles.first == (try Tile(x: 32768, y: 32768, zoom: 16)) && tiles.count == 4)
   }
 }

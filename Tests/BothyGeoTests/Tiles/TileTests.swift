@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Tiles and their names")
+@Suite("Tiles and their names", .timeLimit(.minutes(5)))
 struct TileTests {
   static func random(_ generator: inout SeededGenerator) -> Tile {
     let zoom = Int.random(in: Tile.zooms, using: &generator)

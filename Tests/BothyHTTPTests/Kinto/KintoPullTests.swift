@@ -5,7 +5,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-@Suite("Pulling from Kinto")
+@Suite("Pulling from Kinto", .timeLimit(.minutes(5)))
 struct KintoPullTests {
   /// A collection that lives as Kinto's does: listings by timestamp, tombstones only with `_since`, pages by token.
   private final class Shelf: Sendable {
@@ -248,7 +248,7 @@ struct KintoPullTests {
   }
 }
 
-@Suite("Names in Kinto")
+@Suite("Names in Kinto", .timeLimit(.minutes(5)))
 struct KintoNameTests {
   /// Promises: H-64
   @Test(

@@ -4,7 +4,7 @@ import BothySync
 import Synchronization
 import Testing
 
-@Suite("Pushing to Kinto")
+@Suite("Pushing to Kinto", .timeLimit(.minutes(5)))
 struct KintoPushTests {
   private let path = "/buckets/hut/collections/Todo/records/t1"
 

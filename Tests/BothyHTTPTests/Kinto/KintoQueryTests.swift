@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 import Testing
 
-@Suite("Asking Kinto")
+@Suite("Asking Kinto", .timeLimit(.minutes(5)))
 struct KintoQueryTests {
   private let records: JSONValue = [
     ["id": "a", "last_modified": 10, "title": "Milk", "n": 3, "done": false],

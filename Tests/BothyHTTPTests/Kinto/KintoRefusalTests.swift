@@ -5,7 +5,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-@Suite("What Kinto refuses as a whole")
+@Suite("What Kinto refuses as a whole", .timeLimit(.minutes(5)))
 struct KintoRefusalTests {
   private let request = SyncRequest(device: "d1", pulls: [.init(.space)])
 

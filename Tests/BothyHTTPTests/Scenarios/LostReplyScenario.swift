@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// A server that commits, and replies that end too early, over real connections.
-@Suite("Scenario 2: lost acknowledgements over HTTP")
+@Suite("Scenario 2: lost acknowledgements over HTTP", .timeLimit(.minutes(5)))
 struct LostReplyScenario {
   private static let schema = Schema(
     version: 1, types: [TypeSchema("Item", fields: [.field("n", Int.self, default: 0, merge: .counter)])])

@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@Suite("Who may enter, and how often")
+@Suite("Who may enter, and how often", .timeLimit(.minutes(5)))
 struct AccessTests {
   private static let tokens = """
     [{"token":"a-token","principal":"ann","spaces":["hut"]},

@@ -10,7 +10,7 @@ import Testing
 
 /// Every route against everybody who has no business with what it gives: the right status, nothing of the data, no
 /// failure of the server. The routes come from the server itself, so a new one without a row here fails.
-@Suite("Isolation: every route against everybody who must not see")
+@Suite("Isolation: every route against everybody who must not see", .timeLimit(.minutes(5)))
 struct IsolationTests {
   /// What is asked, and what a principal of the space gets that nothing is shared with.
   private struct Row {

@@ -6,7 +6,7 @@ import HTTPTypes
 import JWTKit
 import Testing
 
-@Suite("JSON Web Tokens")
+@Suite("JSON Web Tokens", .timeLimit(.minutes(5)))
 struct JWTTests {
   private let issuer = IssuerUnderTest()
   private static let address = "/v1/spaces/hut/changes"

@@ -5,7 +5,7 @@ import InMemoryTracing
 import Testing
 import Tracing
 
-@Suite("What operators can observe of requests")
+@Suite("What operators can observe of requests", .timeLimit(.minutes(5)))
 struct ObservationTests {
   @Test("each request is a span with its route and status, each ledger transaction one below it")
   func spans() async throws {

@@ -5,7 +5,7 @@ import HTTPTypes
 import HummingbirdTesting
 import Testing
 
-@Suite("TLS")
+@Suite("TLS", .timeLimit(.minutes(5)))
 struct TLSTests {
   /// A key that opens nothing, with its own certificate for localhost.
   private static let key = """

@@ -6,7 +6,7 @@ import HTTPTypes
 import HummingbirdTesting
 import Testing
 
-@Suite("The tokens file")
+@Suite("The tokens file", .timeLimit(.minutes(5)))
 struct TokenFileTests {
   @Test("a token is made of 256 random bits, and the file has its digest alone")
   func create() async throws {
@@ -91,7 +91,7 @@ struct TokenFileTests {
   }
 }
 
-@Suite("What was read again while the server runs")
+@Suite("What was read again while the server runs", .timeLimit(.minutes(5)))
 struct AccessReloadTests {
   private static func read(_ path: String) throws -> [UInt8] {
     Array(try Data(contentsOf: URL(filePath: path)))

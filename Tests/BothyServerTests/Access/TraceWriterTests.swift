@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 import Tracing
 
-@Suite("Spans as lines of JSON")
+@Suite("Spans as lines of JSON", .timeLimit(.minutes(5)))
 struct TraceWriterTests {
   private static let trace = "0af7651916cd43dd8448eb211c80319c"
   private static let parent = "b7ad6b7169203331"

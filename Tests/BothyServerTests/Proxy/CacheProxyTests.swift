@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The cache as a proxy")
+@Suite("The cache as a proxy", .timeLimit(.minutes(5)))
 struct CacheProxyTests {
   private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 

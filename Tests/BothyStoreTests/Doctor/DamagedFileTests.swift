@@ -2,7 +2,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite("A file that is damaged when it is opened")
+@Suite("A file that is damaged when it is opened", .timeLimit(.minutes(5)))
 struct DamagedFileTests {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-\(UUIDv7.make())")
   private let schema = Schema(types: [TypeSchema("Item", fields: [.field("text", String.self)])])

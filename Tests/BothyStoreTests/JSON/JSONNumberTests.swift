@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite("Numbers of JSON")
+@Suite("Numbers of JSON", .timeLimit(.minutes(5)))
 struct JSONNumberTests {
   private func read(_ text: String) throws -> JSONReader.Number {
     try JSONReader.read(text) { try $0.number() }

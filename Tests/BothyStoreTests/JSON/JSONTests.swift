@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite struct JSONTests {
+@Suite(.timeLimit(.minutes(5))) struct JSONTests {
   @Test(
     "What RFC 8259 allows is read",
     arguments: [

@@ -2,7 +2,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite struct TimestampTests {
+@Suite(.timeLimit(.minutes(5))) struct TimestampTests {
   @Test("Text and back agree with Foundation from year 1 to 9999", arguments: 0..<10)
   func foundation(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -2,6 +2,7 @@ import BothyStore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
   let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// In which order listeners hear of commits.
-@Suite struct EventOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct EventOrderTests {
   private final class Counter: Sendable {
     let next = Mutex(0)
   }

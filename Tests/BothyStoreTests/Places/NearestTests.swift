@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite("Records by their places")
+@Suite("Records by their places", .timeLimit(.minutes(5)))
 struct NearestTests {
   private func store(_ places: RandomPlaces, _ records: [Record]) throws -> Store {
     let store = try Store(inMemory: Schema(types: [places.type]))

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite("Indexes of places")
+@Suite("Indexes of places", .timeLimit(.minutes(5)))
 struct PlaceIndexTests {
   @Test("An index follows every insert, update, deletion and answer of a server", arguments: 0..<10)
   func writes(seed: UInt64) throws {

@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Full text: which words a text has, and what keeps the index of them.
-@Suite struct FullTextTests {
+@Suite(.timeLimit(.minutes(5))) struct FullTextTests {
   private static let texts = [
     "straße": "Die lange Straße am Fluß", "strasse": "STRASSE", "office": "Our o\u{FB03}ce",
     "plain": "the office",

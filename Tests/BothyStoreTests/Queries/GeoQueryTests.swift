@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite struct GeoQueryTests {
+@Suite(.timeLimit(.minutes(5))) struct GeoQueryTests {
   @Test(
     "The box around a circle holds the circle, at the poles and across the antimeridian", arguments: 0..<20)
   func bounds(seed: UInt64) {

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite struct KeptQueriesTests {
+@Suite(.timeLimit(.minutes(5))) struct KeptQueriesTests {
   @Test("a connection keeps no more statements of queries than its limit")
   func limit() throws {
     let store = try Store(inMemory: todoSchema)

@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// The same query has the same answer wherever it is asked.
-@Suite struct QueryAgreementTests {
+@Suite(.timeLimit(.minutes(5))) struct QueryAgreementTests {
   @Test("A table and a JSON document answer as the reference does", arguments: 0..<60)
   func agreement(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite struct QueryErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct QueryErrorTests {
   let store: Store
   let type = TypeSchema(
     "Spot",

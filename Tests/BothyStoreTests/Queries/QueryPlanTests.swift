@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Which queries an index serves.
-@Suite struct QueryPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct QueryPlanTests {
   private static let type = TypeSchema(
     "Item",
     fields: [

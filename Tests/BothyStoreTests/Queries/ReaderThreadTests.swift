@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Reads that block their thread beside reads that do not, where readers and threads are few.
-@Suite("Readers and threads")
+@Suite("Readers and threads", .timeLimit(.minutes(5)))
 struct ReaderThreadTests {
   private let folder: TemporaryFolder
 

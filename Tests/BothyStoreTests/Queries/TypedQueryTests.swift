@@ -74,7 +74,7 @@ struct Note: Entity {
   }
 }
 
-@Suite struct TypedQueryTests {
+@Suite(.timeLimit(.minutes(5))) struct TypedQueryTests {
   let store: Store
   let noon = Date(timeIntervalSince1970: 1_800_000_000)
 

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite struct WhereParserTests {
+@Suite(.timeLimit(.minutes(5))) struct WhereParserTests {
   @Test("Every form is read, keywords in any case")
   func forms() throws {
     let due = Timestamp(rfc3339: "2026-12-01")?.milliseconds ?? 0

@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Numbers that JSON can't write, and so no server can keep.
-@Suite struct FiniteNumberTests {
+@Suite(.timeLimit(.minutes(5))) struct FiniteNumberTests {
   private struct Price: Entity {
     static let schema = TypeSchema(
       "Price",

@@ -1,6 +1,7 @@
 import BothyStore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct SchemaTests {
   @Test("a schema document is read as it was written")
   func roundTrip() throws {

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-@Suite("Ids")
+@Suite("Ids", .timeLimit(.minutes(5)))
 struct UUIDv7Tests {
   /// Gives the same number each time.
   private struct Constant: RandomNumberGenerator {

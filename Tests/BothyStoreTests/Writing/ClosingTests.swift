@@ -2,7 +2,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite("Closing a store")
+@Suite("Closing a store", .timeLimit(.minutes(5)))
 struct ClosingTests {
   private let folder: TemporaryFolder
 

@@ -1,6 +1,7 @@
 import BothyStore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct DeleteRuleTests {
   /// A store of two types: Node with a reference and a list of references to Node under `rule`, and Leaf.
   private func store(_ rule: FieldKind.DeleteRule) throws -> Store {

@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Reads that are begun inside a transaction of the same store.
-@Suite struct NestedReadTests {
+@Suite(.timeLimit(.minutes(5))) struct NestedReadTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

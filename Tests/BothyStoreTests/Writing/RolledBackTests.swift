@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// A transaction that SQLite ends by itself because the disk is full.
-@Suite struct RolledBackTests {
+@Suite(.timeLimit(.minutes(5))) struct RolledBackTests {
   private let folder: TemporaryFolder
   private let store: Store
 

@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Rows that come from a server, in whatever order they come.
-@Suite struct ServerRowTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerRowTests {
   private func row(_ tags: [String], version: String) -> StoredRow {
     StoredRow(
       values: [.text("note"), .bool(false), .null, .null, .list(tags)], version: version)

@@ -1,6 +1,7 @@
 import BothyStore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct WriteTransactionTests {
   let store: Store
 

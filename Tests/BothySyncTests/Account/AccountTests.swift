@@ -53,7 +53,7 @@ struct AccountDevice {
   }
 }
 
-@Suite("Accounts")
+@Suite("Accounts", .faultsStrike, .timeLimit(.minutes(5)))
 struct AccountTests {
   private let ann = AccountDevice.ann
   private let bob = AccountDevice.bob
@@ -166,7 +166,7 @@ struct AccountTests {
     try await first.account.store.store.write { transaction in
       try transaction.update(Note.self, id: "kept") { $0.score = 1 }
     }
-    first.remote.setScript { .lostAnswer }
+    first.remote.plan(.lostAnswer, on: .operation(on: "kept"))
     await first.account.store.sync()
     try await first.account.store.store.write { transaction in
       try transaction.delete(Note.self, id: "gone")
@@ -218,7 +218,7 @@ struct AccountTests {
     #expect(await account.store.sync().pushed == 1)
     let server = try await device.authority.query(
       space: "hut", principal: Principal("ann"), RecordQuery("Memo"))
-    #expect(try server.map { try $0.fields.members() } == [["heading": "one", "stars": 3]])
+    #expect(try server.map { try $0.fields.members() } == [["title": "one", "stars": 3]])
     try await account.signOut(.park)
     let files = try FileManager.default.contentsOfDirectory(atPath: updated.path)
     #expect(files.allSatisfy { !$0.contains("import") })

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Work that was never sent, in a file that turns out to be damaged.
-@Suite struct SalvageTests {
+@Suite(.timeLimit(.minutes(5))) struct SalvageTests {
   private static let schema = Schema(
     types: Schema.notes.types + [
       TypeSchema("Local", fields: [FieldSchema("text", .text)], synced: false),

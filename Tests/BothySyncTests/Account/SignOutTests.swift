@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Signing out takes the file's own things along, and nothing else.
-@Suite("Signing out")
+@Suite("Signing out", .timeLimit(.minutes(5)))
 struct SignOutTests {
   private struct Case {
     let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Groups of operations on the server: all or none.
-@Suite("The server's rule on groups")
+@Suite("The server's rule on groups", .timeLimit(.minutes(5)))
 struct AuthorityGroupTests {
   private func authority(_ rules: AuthorityRules = AuthorityRules()) throws -> Authority {
     Authority(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })

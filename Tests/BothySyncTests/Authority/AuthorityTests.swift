@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("The server's rule")
+@Suite("The server's rule", .timeLimit(.minutes(5)))
 struct AuthorityTests {
   private let ann = Principal("ann")
 

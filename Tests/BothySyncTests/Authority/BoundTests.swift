@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// What one request may cost a server.
-@Suite("Bounds of a request")
+@Suite("Bounds of a request", .timeLimit(.minutes(5)))
 struct BoundTests {
   private let ann = Principal("ann")
 

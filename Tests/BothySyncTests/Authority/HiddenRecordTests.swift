@@ -3,7 +3,7 @@ import BothySync
 import Testing
 
 /// What somebody can learn by operations about records that they may not see.
-@Suite("Hidden records leave no trace")
+@Suite("Hidden records leave no trace", .timeLimit(.minutes(5)))
 struct HiddenRecordTests {
   private static let schema = Schema(types: [
     TypeSchema(

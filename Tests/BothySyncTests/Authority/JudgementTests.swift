@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import Testing
 
-@Suite("The server's judgement of one operation")
+@Suite("The server's judgement of one operation", .timeLimit(.minutes(5)))
 struct JudgementTests {
   private static let record = RecordID(type: "Note", id: "T1")
 

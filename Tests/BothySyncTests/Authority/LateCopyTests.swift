@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Requests that arrive again when the device has long gone on, and what is told from the very first position on.
-@Suite("Late copies of requests")
+@Suite("Late copies of requests", .timeLimit(.minutes(5)))
 struct LateCopyTests {
   private let time = VirtualTime()
   private let ann = Principal("ann")

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Whose operation it is, and what it asks")
+@Suite("Whose operation it is, and what it asks", .timeLimit(.minutes(5)))
 struct OperationIdentityTests {
   private let ann = Principal("ann")
   private let bob = Principal("bob")

@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import Testing
 
-@Suite("The server's rule for sharing")
+@Suite("The server's rule for sharing", .timeLimit(.minutes(5)))
 struct SharingRuleTests {
   private typealias Change = BothySync.Operation
   private let authority: Authority

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What a server forgets, and when: never what a device in use may still need.
-@Suite("Upkeep of a space")
+@Suite("Upkeep of a space", .timeLimit(.minutes(5)))
 struct UpkeepTests {
   private let day = UpkeepTerms.day
   private let terms = UpkeepTerms(tombstoneAge: 90 * UpkeepTerms.day, acknowledgedAge: 7 * UpkeepTerms.day)

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Blobs that a server has lost, or holds damaged, come back from the devices.
-@Suite("Healing of blobs")
+@Suite("Healing of blobs", .timeLimit(.minutes(5)))
 struct BlobHealingStories {
   private let day: Int64 = 86_400_000
 

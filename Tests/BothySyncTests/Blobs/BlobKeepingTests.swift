@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// The bytes on the device: put, read, checked, kept within a budget and brought back.
-@Suite("Blobs on the device")
+@Suite("Blobs on the device", .faultsStrike, .timeLimit(.minutes(5)))
 struct BlobKeepingTests {
   @Test("data and files are named by their SHA-256, whatever their size, and read back the same")
   func putAndRead() async throws {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Records and the blobs they name: edits of other fields, clearing, copies.
-@Suite("Records with blobs")
+@Suite("Records with blobs", .timeLimit(.minutes(5)))
 struct BlobRecordStories {
   /// Promises: S-78
   @Test("a later edit of another field keeps the blob, its address and its bytes, and asks nothing about it")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// What a server keeps of blobs, and for how long.
-@Suite("The vault of a server")
+@Suite("The vault of a server", .faultsStrike, .timeLimit(.minutes(5)))
 struct FolderVaultTests {
   private let day: Int64 = 86_400_000
 

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Blobs that cannot be uploaded: their records wait and are reported, everything else goes on.
-@Suite("Blobs that can't be uploaded")
+@Suite("Blobs that can't be uploaded", .timeLimit(.minutes(5)))
 struct RefusedBlobStories {
   private let one = RecordID(type: "Snap", id: "1")
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The text form of binary fields of the older SDK.
-@Suite("Raw data of the StackMob SDK")
+@Suite("Raw data of the StackMob SDK", .timeLimit(.minutes(5)))
 struct StackMobBinaryTests {
   private func raw(_ name: String, _ data: Data, type: String = "image/png") -> StackMobBinary.RawData {
     StackMobBinary.RawData(contentType: type, fileName: name, data: data)

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Blobs on their way to the server: before their record, in parts, over cuts and kills.
-@Suite("Uploads of blobs")
+@Suite("Uploads of blobs", .faultsStrike, .timeLimit(.minutes(5)))
 struct UploadStories {
   /// Promises: S-78, S-76
   @Test("a picture put offline is local; after the sync its record names an address and others can read it")

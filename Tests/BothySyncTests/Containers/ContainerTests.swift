@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Paths as containers: what is pulled, what waits, what is compared of one and those below it.
-@Suite("Containers")
+@Suite("Containers", .timeLimit(.minutes(5)))
 struct ContainerTests {
   private let scope = PullScope(container: "trips/oslo", includesChildren: true)
 

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What is told of each commit: which record, what became of it, by whom.
-@Suite("Events")
+@Suite("Events", .timeLimit(.minutes(5)))
 struct EventTests {
   private func event(_ id: String, _ kind: RecordEvent.Kind, by source: RecordEvent.Source) -> RecordEvent {
     RecordEvent(.note(id), kind, by: source)

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Following fewer or other containers than before.
-@Suite("Following")
+@Suite("Following", .timeLimit(.minutes(5)))
 struct FollowingTests {
   private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
   private let rome = PullScope(container: "trips/rome", includesChildren: true)

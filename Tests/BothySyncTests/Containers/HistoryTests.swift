@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Who changed what and when, as the server remembers it.
-@Suite("Change history")
+@Suite("Change history", .timeLimit(.minutes(5)))
 struct HistoryTests {
   private func world(_ rules: AuthorityRules = AuthorityRules()) throws -> (
     SimulatedWorld, ann: SimulatedDevice, bob: SimulatedDevice

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Single changes that arrive on a road of their own.
-@Suite("Live changes")
+@Suite("Live changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct LiveChangeTests {
   /// The note as the server has it.
   private func current(_ pair: Pair, _ id: String = "T1") async throws -> LiveChange {
@@ -68,7 +68,7 @@ struct LiveChangeTests {
   func ownEcho() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("mine")
-    pair.a.loseNextAnswer()
+    pair.a.loseAnswer()
     await pair.a.store.sync()
     let operation = try #require(pair.a.operations.last?.id)
     var echo = try await current(pair)

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Records that change their container, seen from devices that follow one of them.
-@Suite("Moving between containers")
+@Suite("Moving between containers", .timeLimit(.minutes(5)))
 struct MoveTests {
   private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
   private let rome = PullScope(container: "trips/rome", includesChildren: true)

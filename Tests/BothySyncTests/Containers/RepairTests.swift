@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Differences that no change was told of: found by digests, narrowed down, repaired, reported.
-@Suite("Digest and repair")
+@Suite("Digest and repair", .timeLimit(.minutes(5)))
 struct RepairTests {
   /// Both devices and the server hold `count` notes; `a` has lost its memory of these in some way.
   private func pair(_ count: Int = 40) async throws -> Pair {

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What the next pull asks by, and who may change it.
-@Suite("Validators")
+@Suite("Validators", .timeLimit(.minutes(5)))
 struct ValidatorTests {
   /// Promises: N-23, H-10, C-18
   @Test("Validators come from pulls alone: what this device sends hides nothing of others")

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Examining what sync keeps")
+@Suite("Examining what sync keeps", .timeLimit(.minutes(5)))
 struct SyncDoctorTests {
   private func findings(after sql: String, pending: Bool = true) async throws -> [String] {
     let pair = try await Pair.sharing(["T1", "T2"])

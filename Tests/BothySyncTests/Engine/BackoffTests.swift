@@ -2,7 +2,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Backoff")
+@Suite("Backoff", .timeLimit(.minutes(5)))
 struct BackoffTests {
   private func backoff(_ random: Double) -> Backoff {
     Backoff(first: .seconds(1), limit: .seconds(300), random: { random })

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Counts of writes in containers, and syncs that wait for them.
-@Suite("Container locks")
+@Suite("Container locks", .timeLimit(.minutes(5)))
 struct ContainerLockTests {
   private struct Broken: Error {}
 

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Rows H-6 to H-8 and R17: edits are compared by the server's clock, whatever the device's says.
-@Suite("Clocks that are wrong")
+@Suite("Clocks that are wrong", .timeLimit(.minutes(5)))
 struct DriftingDeviceTests {
   /// A device whose clock can be set and whose machine can be restarted.
   final class Machine: Sendable {

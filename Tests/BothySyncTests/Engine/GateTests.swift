@@ -3,7 +3,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-@Suite("The gate")
+@Suite("The gate", .timeLimit(.minutes(5)))
 struct GateTests {
   @Test("One at a time is let through")
   func exclusive() async throws {
@@ -56,7 +56,7 @@ struct GateTests {
   }
 }
 
-@Suite("The signal")
+@Suite("The signal", .timeLimit(.minutes(5)))
 struct SignalTests {
   @Test("Rings while nobody waits are remembered as one")
   func oneSlot() async {

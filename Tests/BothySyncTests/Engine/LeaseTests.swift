@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Two stores on one file, as an app and its extension have them.
-@Suite("Two stores on one file")
+@Suite("Two stores on one file", .faultsStrike, .timeLimit(.minutes(5)))
 struct LeaseTests {
   private struct Twins {
     let world: SimulatedWorld
@@ -103,7 +103,8 @@ struct LeaseTests {
   @Test("Both write and sync the same file by turns: no entry is lost, and nothing is made twice")
   func both() async throws {
     let twins = try Twins()
-    twins.remote.setScript { Bool.random() ? .none : .duplicated }
+    let calls = Calls()
+    twins.remote.plan { calls.add().isMultiple(of: 2) ? .duplicated : .none }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (name, store) in [("app", twins.app), ("other", twins.other)] {
         group.addTask {

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Reports of syncs")
+@Suite("Reports of syncs", .timeLimit(.minutes(5)))
 struct ReportTests {
   private func sync(_ pair: Pair, _ ids: [String]) async throws {
     for id in ids {
@@ -71,7 +71,7 @@ struct ReportTests {
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine"])
     try pair.a.restart()
     #expect(try pair.a.store.receipt(for: .note()).state == .overwritten(version: "2"))
-    #expect(try pair.a.store.journal().first?.lost?.members()["title"] == "mine")
+    #expect(try pair.a.store.journal.entries().first?.lost?.members()["title"] == "mine")
   }
 
   @Test("Callbacks that come after others go on where those ended")

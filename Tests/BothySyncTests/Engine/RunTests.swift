@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The life of `run()` on a clock that the test moves.
-@Suite("Syncing by itself")
+@Suite("Syncing by itself", .faultsStrike, .timeLimit(.minutes(5)))
 struct RunTests {
   private struct Running {
     let pair: Pair
@@ -227,7 +227,7 @@ struct RunTests {
   func blocked() async throws {
     let running = try await start([.save])
     let a = running.pair.a
-    a.remote.setScript { .status(401, retryAfter: nil) }
+    a.remote.plan(.status(401, retryAfter: nil))
     try await a.store.save(Note(id: "T2", "two"))
     try await until {
       a.store.status.lastProblem?.name == "authenticationRequired" && a.store.status.phase == .idle

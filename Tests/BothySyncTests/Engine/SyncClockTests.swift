@@ -2,7 +2,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("The estimate of the server's clock")
+@Suite("The estimate of the server's clock", .timeLimit(.minutes(5)))
 struct SyncClockTests {
   /// Promises: X-5
   @Test("The offset is the server's time less the middle of the round trip")

@@ -2,7 +2,7 @@ import BothySync
 import Testing
 
 /// Every state with every event: the action, and whether a pass starts when somebody asks after it.
-@Suite("The machine that decides when to sync")
+@Suite("The machine that decides when to sync", .timeLimit(.minutes(5)))
 struct SyncMachineTests {
   enum Start: String, CaseIterable, Sendable {
     case stopped, idle, passing, passingAgain, waiting, paused

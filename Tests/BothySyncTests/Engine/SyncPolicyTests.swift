@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// On which networks, when and for which types syncs run.
-@Suite("When syncs may run")
+@Suite("When syncs may run", .timeLimit(.minutes(5)))
 struct SyncPolicyTests {
   private struct Running {
     let pair: Pair

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The timer for pending work, and polls, on a clock that the test moves.
-@Suite("The timer")
+@Suite("The timer", .timeLimit(.minutes(5)))
 struct TimerTests {
   private struct Running {
     let pair: Pair

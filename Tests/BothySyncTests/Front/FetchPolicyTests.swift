@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What each policy asks of the network, leaves in the store, and throws.
-@Suite("Fetching by policy")
+@Suite("Fetching by policy", .timeLimit(.minutes(5)))
 struct FetchPolicyTests {
   /// A has `start`; the server has `news`; A is asked by `policy`.
   private func ask(

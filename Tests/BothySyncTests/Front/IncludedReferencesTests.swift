@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("References")
+@Suite("References", .timeLimit(.minutes(5)))
 struct IncludedReferencesTests {
   private static let schema = Schema(types: [
     TypeSchema("Author", fields: [FieldSchema("name", .text)]),

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Saves of whole entities that go to the server first, over changes that this device has not seen.
-@Suite("Online saves over unseen changes")
+@Suite("Online saves over unseen changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct OnlineSaveTests {
   private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
 
@@ -119,7 +119,7 @@ struct OnlineSaveTests {
   func lostAnswer() async throws {
     let pair = try await pair { try $0.edit { $0.score += 5 } }
     let calls = Calls()
-    pair.a.remote.setScript { calls.add() == 2 ? .lostAnswer : .none }
+    pair.a.remote.plan { calls.add() == 2 ? .lostAnswer : .none }
     let state = try await save(pair) { $0.score += 1 }
     #expect(state == .pending)
     #expect(try pair.a.note()?.score == 6)
@@ -134,7 +134,7 @@ struct OnlineSaveTests {
       let pair = try await Pair.sharing(policy: .fieldMerge)
       var note = try #require(try pair.a.note())
       note.score += 1
-      pair.a.loseNextAnswer()
+      pair.a.remote.plan(.lostAnswer, times: 1)
       await #expect(throws: SyncError.self) {
         try await pair.a.store.save(note, options: .saving(.networkOnly))
       }

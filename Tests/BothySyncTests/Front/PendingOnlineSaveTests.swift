@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Saves that go to the server first, of records that have pending work or get some meanwhile.
-@Suite("Online saves beside pending work", .timeLimit(.minutes(5)))
+@Suite("Online saves beside pending work", .faultsStrike, .timeLimit(.minutes(5)))
 struct PendingOnlineSaveTests {
   private static let online: [SavePolicy] = [.networkThenCache, .cacheThenNetwork]
 
@@ -26,7 +26,7 @@ struct PendingOnlineSaveTests {
       pair.a.remote.isOffline = true
       try await pair.a.store.save(note, options: .saving(.networkThenCache))
     case .lostAnswer:
-      pair.a.loseNextAnswer()
+      pair.a.remote.plan(.lostAnswer, times: 1)
       try await pair.a.store.save(note, options: .saving(.networkThenCache))
     }
     pair.a.remote.isOffline = false

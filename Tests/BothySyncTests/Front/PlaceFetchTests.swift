@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Queries by place mean the same on the device, on the server and on the way between them.
-@Suite("Fetching by place")
+@Suite("Fetching by place", .timeLimit(.minutes(5)))
 struct PlaceFetchTests {
   private static let type = TypeSchema(
     "Spot", fields: [FieldSchema("at", .coordinate, optional: true, indexed: true), FieldSchema("n", .int)])

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Receipts and decisions")
+@Suite("Receipts and decisions", .timeLimit(.minutes(5)))
 struct ReceiptTests {
   @Test("An accepted save says its version, also when asked after a relaunch")
   func accepted() async throws {

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Saving by policy")
+@Suite("Saving by policy", .timeLimit(.minutes(5)))
 struct SavePolicyTests {
   private func save(
     _ policy: SavePolicy, _ pair: Pair, _ title: String = "mine", note: String? = nil

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What became of a write, asked after the sync that decided it.
-@Suite("Verdicts outlive the sync")
+@Suite("Verdicts outlive the sync", .timeLimit(.minutes(5)))
 struct VerdictTests {
   /// The receipt's outcome now and after a relaunch.
   private func outcomes(_ receipt: SaveReceipt, _ pair: Pair) async throws -> [SaveOutcome] {
@@ -23,7 +23,7 @@ struct VerdictTests {
     #expect(try pair.a.title() == "theirs")
     let told = SaveOutcome.overwritten(version: "2")
     #expect(try await outcomes(receipt, pair) == [told, told])
-    let entry = try #require(try pair.a.store.journal(of: .note()).first)
+    let entry = try #require(try pair.a.store.journal.entries(of: .note()).first)
     #expect(entry.outcome == told)
     #expect(try entry.lost?.members()["title"] == "mine")
   }
@@ -126,12 +126,12 @@ struct VerdictTests {
         continue
       }
     }
-    #expect(try pair.a.store.journal().count { $0.lost != nil } == 2)
+    #expect(try pair.a.store.journal.entries().count { $0.lost != nil } == 2)
   }
 
-  @Test("The journal keeps a thousand writes that were taken, and what was overwritten before them")
+  @Test("The journal keeps so many writes that were taken, and what was overwritten before them")
   func bounded() async throws {
-    let pair = try await Pair.sharing()
+    let pair = try await Pair.sharing { $0.journal = JournalLimits(acceptedRows: 1000) }
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
     let lost = try await pair.a.store.save(Note(id: "T1", "mine"))
@@ -141,8 +141,8 @@ struct VerdictTests {
     }
     let first = try pair.a.store.receipt(for: .note("N1000"))
     await pair.a.store.sync()
-    #expect(try pair.a.store.journal(limit: 5000).count == 1001)
-    #expect(try await first.outcome() == .unknown)
+    #expect(try pair.a.store.journal.entries(limit: 5000).count == 1001)
+    #expect(try await first.outcome() == .expired)
     #expect(try await lost.outcome() == .overwritten(version: "2"))
     #expect(try pair.a.store.receipt(for: .note("N2199")).state != .unknown)
   }
@@ -155,8 +155,8 @@ struct VerdictTests {
     try await pair.a.store.save(Note(id: "T1", "mine"))
     await pair.a.store.sync()
     try pair.a.store.purge(.note())
-    #expect(try pair.a.store.journal().map(\.lost) == [nil])
+    #expect(try pair.a.store.journal.entries().map(\.lost) == [nil])
     try await pair.a.store.reset()
-    #expect(try pair.a.store.journal().isEmpty)
+    #expect(try pair.a.store.journal.entries().isEmpty)
   }
 }

@@ -108,11 +108,8 @@ final class Intent: Sendable {
     let id = entry.record.id
     let fields = entry.lost.flatMap { try? $0.members() }
     state.withLock { state in
-      switch entry.outcome {
-      case .overwritten, .rejected: break
-      case .accepted(""): return state.end(id, device, "told") { $0.isDeletion }
-      default: guard fields != nil else { return }
-      }
+      if entry.outcome == .accepted(version: "") { state.end(id, device, "told") { $0.isDeletion } }
+      guard entry.isLoss else { return }
       state.log.append("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
       state.hear(id, fields, device)
     }

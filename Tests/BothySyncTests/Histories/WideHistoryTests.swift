@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Wide histories")
+@Suite("Wide histories", .timeLimit(.minutes(minutesForSeeds)))
 struct WideHistoryTests {
   /// `BOTHY_SEEDS` sets how many histories are run, or from which to which (`201-1000`), `BOTHY_SEED` runs one alone,
   /// `BOTHY_HISTORY` replays a line.
@@ -53,7 +53,8 @@ struct WideHistoryTests {
       Seed \(seed): \(problems.joined(separator: "; "))
       Smaller, \(smaller.steps.count) of \(history.steps.count) steps: \(found.joined(separator: "; "))
       \(runner?.intent.log.joined(separator: "\n") ?? "")
-      Replay with BOTHY_HISTORY='\(smaller.line)'
+      Replay with BOTHY_HISTORY='\(smaller.line)', or as a test:
+      \(smaller.test)
       """)
   }
 
@@ -63,6 +64,37 @@ struct WideHistoryTests {
   func line() throws {
     let history = WideGenerator.history(seed: 1, features: Set(WideFeature.allCases))
     #expect(try WideHistory(line: history.line) == history)
+  }
+
+  @Test("A history is printed as a test that makes the same history")
+  func asTest() {
+    let history = WideHistory(
+      seed: 7, devices: [.init(policy: .fieldMerge), .init(policy: .clientWins, scopes: ["box"])],
+      steps: [
+        .write(0, .init(what: .create, record: 2)),
+        .sync(1, .push, [.lostAnswer, .none], during: .init(what: .title, record: 0)),
+        .sync(0, .both, [], during: nil), .decide(1, 0, .retry), .follow(0, ["box/1"]),
+      ])
+    #expect(
+      history.test == """
+          @Test("What holds, in a few words")
+          func seed7() async throws {
+            let found = try await problems(
+              seed: 7,
+              [
+                .init(policy: .fieldMerge, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: [""]),
+                .init(policy: .clientWins, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: ["box"]),
+              ],
+              [
+                .write(0, .init(what: .create, record: 2, place: 0)),
+                .sync(1, .push, [.lostAnswer, .none], during: .init(what: .title, record: 0, place: 0)),
+                .sync(0, .both, [], during: nil),
+                .decide(1, 0, .retry),
+                .follow(0, ["box/1"]),
+              ])
+            #expect(found == [])
+          }
+        """)
   }
 
   @Test("The history of BOTHY_HISTORY ends well", .enabled(if: environment["BOTHY_HISTORY"] != nil))

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The judge of the wide histories must be able to say no: each kind of loss is shown to it.
-@Suite("The judge of wide histories")
+@Suite("The judge of wide histories", .timeLimit(.minutes(5)))
 struct WideJudgeTests {
   private func history(_ steps: [WideHistory.Step], _ policy: WideHistory.Policy = .fieldMerge) -> WideHistory
   {

@@ -3,11 +3,12 @@ import BothySync
 import Testing
 
 /// Histories that wide seeds found and shrank, kept as they are.
-@Suite("Wide histories that failed once")
+@Suite("Wide histories that failed once", .timeLimit(.minutes(5)))
 struct WidePinnedTests {
-  private func problems(_ devices: [WideHistory.Device], _ steps: [WideHistory.Step]) async throws -> [String]
-  {
-    try await WideRunner(WideHistory(seed: 1, devices: devices, steps: steps)).run()
+  private func problems(
+    seed: UInt64 = 1, _ devices: [WideHistory.Device], _ steps: [WideHistory.Step]
+  ) async throws -> [String] {
+    try await WideRunner(WideHistory(seed: seed, devices: devices, steps: steps)).run()
   }
 
   private func act(_ what: WideHistory.What, place: Int) -> WideHistory.Act {

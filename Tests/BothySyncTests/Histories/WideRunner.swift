@@ -192,6 +192,10 @@ final class WideRunner {
     let report = await device.store.sync(scope)
     device.remote.setDuringExchange {}
     hear(report, index)
+    let told = try news(index).filter(\.isLoss).map(\.record)
+    if Set(told) != Set(report.overwritten.map(\.record)) {
+      intent.complain("Reported as lost: \(report.overwritten.map(\.record)), in the journal: \(told)")
+    }
     if act != nil { count("busy") }
   }
 
@@ -206,13 +210,28 @@ final class WideRunner {
   /// Reads what became of writes, as the files have it: also what a sync decided of which no report came.
   func readJournals() throws {
     for index in world.devices.indices {
-      let entries = try device(index).store.journal(after: heard[index], limit: 10_000)
+      let entries = try news(index)
       for entry in entries.reversed() { intent.hear(entry, index) }
       heard[index] = entries.first?.number ?? heard[index]
     }
   }
 
+  private func news(_ index: Int) throws -> [JournalEntry] {
+    try device(index).store.journal.entries(after: heard[index], limit: 10_000)
+  }
+
   func policiesWorkAgain() { for each in switches { each.fails.withLock { $0 = false } } }
+}
+
+extension JournalEntry {
+  /// Whether what was written gave way, all of it or a part. What is refused and still pending did not.
+  var isLoss: Bool {
+    switch outcome {
+    case .overwritten: true
+    case .rejected: isFinal
+    default: lost != nil
+    }
+  }
 }
 
 extension AuthorityRules {

@@ -1,7 +1,7 @@
 import BothySync
 import Testing
 
-@Suite("What the log keeps of a sync")
+@Suite("What the log keeps of a sync", .timeLimit(.minutes(5)))
 struct SyncLogRuleTests {
   private static let start: Int64 = 1_000_000
 
@@ -98,7 +98,7 @@ struct SyncLogRuleTests {
   }
 }
 
-@Suite("How syncing stands by its log")
+@Suite("How syncing stands by its log", .timeLimit(.minutes(5)))
 struct SyncStandingTests {
   private func run(_ problem: SkipReason?, _ began: Int64, _ ended: Int64, count: Int = 1) -> SyncRun {
     SyncRun(began: began, ended: ended, problem: problem, count: count)

@@ -3,7 +3,7 @@ import BothySync
 import Testing
 
 /// Every rule against a model, on all values of a small domain.
-@Suite("Merging field by field")
+@Suite("Merging field by field", .timeLimit(.minutes(5)))
 struct FieldMergeTests {
   static let numbers: [JSONValue] = [.null, 0, 1, 2, 5]
   static let texts: [JSONValue] = [.null, "", "a", "b", "ab"]

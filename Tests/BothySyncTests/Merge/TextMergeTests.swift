@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The rules that keep what both sides wrote: texts by lines, lists by position.
-@Suite("Keeping both texts and both lists")
+@Suite("Keeping both texts and both lists", .timeLimit(.minutes(5)))
 struct TextMergeTests {
   private func both(_ base: String?, _ client: String, _ server: String) -> String? {
     FieldMerge.merge(

@@ -5,11 +5,11 @@ import Synchronization
 import Testing
 
 /// Requests that the server refuses as a whole because of one operation in them.
-@Suite("Requests refused as a whole")
+@Suite("Requests refused as a whole", .faultsStrike, .timeLimit(.minutes(5)))
 struct HalvingStories {
   /// Answers `status` to every request that carries one of these records.
   private func refuse(_ ids: Set<String>, with status: Int, _ device: SimulatedDevice) {
-    device.remote.setScript(forExchange: { request in
+    device.remote.plan(forExchange: { request in
       request.operations.contains { ids.contains($0.record.id) } ? .status(status, retryAfter: nil) : .none
     })
   }
@@ -56,7 +56,7 @@ struct HalvingStories {
   func outage() async throws {
     let pair = try await Pair.sharing()
     for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
-    pair.a.remote.setScript { .status(500, retryAfter: nil) }
+    pair.a.remote.plan(.status(500, retryAfter: nil))
     let report = await pair.a.store.sync()
     #expect(report.skipped?.name == "serverError" && report.failures.isEmpty)
     #expect(pair.a.remote.requests.count <= 2)
@@ -137,7 +137,7 @@ struct HalvingStories {
     let isBroken = Mutex(true)
     // The server does its work, and the gateway before it answers 500.
     pair.a.remote.setDuringExchange {}
-    pair.a.remote.setScript(forExchange: { request in
+    pair.a.remote.plan(forExchange: { request in
       let carries = request.operations.contains { $0.record == .note("T1") }
       return carries && isBroken.withLock { $0 } ? .status(500, retryAfter: nil) : .none
     })

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("The order of operations in doubt")
+@Suite("The order of operations in doubt", .faultsStrike, .timeLimit(.minutes(5)))
 struct OperationOrderTests {
   @Test("What is sent again keeps its order: each parent stands before its child")
   func parentsFirst() async throws {

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Pulling in pages")
+@Suite("Pulling in pages", .faultsStrike, .timeLimit(.minutes(5)))
 struct PullTests {
   /// Promises: Scenario-15
   @Test("A first pull that is interrupted after any page goes on where it was, over restarts")

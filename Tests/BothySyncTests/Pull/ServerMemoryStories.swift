@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What a pull has told of a record with pending work is what the record becomes when that work ends.
-@Suite("What the server last told")
+@Suite("What the server last told", .faultsStrike, .timeLimit(.minutes(5)))
 struct ServerMemoryStories {
   private func bank() async throws -> Pair {
     let pair = try Pair(schema: .bank)
@@ -36,7 +36,7 @@ struct ServerMemoryStories {
   func insertGivesWay() async throws {
     let pair = try await bank()
     try pair.a.put(Record("BankAccount", id: "w", ["balance": .int(1)]))
-    pair.a.loseNextAnswer()
+    pair.a.loseAnswer(carrying: "w")
     await pair.a.store.sync(.push)
     await pair.b.store.sync()
     try set("w", to: 50, on: pair.b)
@@ -67,7 +67,7 @@ struct ServerMemoryStories {
   func ghost() async throws {
     let pair = try await Pair.sharing()
     try pair.a.insert("T9", "mine")
-    pair.a.loseNextAnswer()
+    pair.a.loseAnswer(carrying: "T9")
     await pair.a.store.sync(.push)
     await pair.b.store.sync()
     try pair.b.remove("T9")

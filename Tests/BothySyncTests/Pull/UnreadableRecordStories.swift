@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Records that a server holds and a device can't read: they stop no other record.
-@Suite("Unreadable records")
+@Suite("Unreadable records", .timeLimit(.minutes(5)))
 struct UnreadableRecordStories {
   static let schema = Schema(
     types: [

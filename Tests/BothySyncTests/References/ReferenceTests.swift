@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("References across the network")
+@Suite("References across the network", .timeLimit(.minutes(5)))
 struct ReferenceTests {
   private static func id(_ type: String, _ id: String) -> RecordID { RecordID(type: type, id: id) }
 

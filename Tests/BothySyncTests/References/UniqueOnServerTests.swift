@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Unique fields over all devices: the server looks, and what it refuses waits with its reason.
-@Suite("Unique fields on the server")
+@Suite("Unique fields on the server", .timeLimit(.minutes(5)))
 struct UniqueOnServerTests {
   private static let schema = Schema(types: [
     TypeSchema(

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Tokens that end, and users that come and go, on one device.
-@Suite("Authentication")
+@Suite("Authentication", .faultsStrike, .timeLimit(.minutes(5)))
 struct AuthScenario {
   private let ann = AccountDevice.ann
   private let bob = AccountDevice.bob
@@ -33,7 +33,7 @@ struct AuthScenario {
     }
     // 401 in the middle of the sync: what was done counts, the rest is as it was.
     let calls = Calls()
-    remote.setScript { calls.add() > 1 ? .status(401, retryAfter: nil) : .none }
+    remote.plan { calls.add() > 1 ? .status(401, retryAfter: nil) : .none }
     await first.store.sync()
     try await write(first) { try $0.insert(Note(id: "a4", "a4")) }
     for _ in 0..<2 {
@@ -72,7 +72,7 @@ struct AuthScenario {
   func afterSigningIn() async throws {
     let device = try AccountDevice()
     let (account, remote) = try device.open(ann)
-    remote.setScript { .status(401, retryAfter: nil) }
+    remote.plan(.status(401, retryAfter: nil))
     try await write(account) { try $0.insert(Note(id: "a1", "a1")) }
     let store = account.store
     let clock = VirtualClock()

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Processes that end at every step of their storage: of a write, a push, a pull, and of applying what came.
-@Suite("Scenarios 3 and 5: the end of a process, anywhere")
+@Suite("Scenarios 3 and 5: the end of a process, anywhere", .timeLimit(.minutes(5)))
 struct CrashScenario {
   /// What the story's writes promised: those that returned.
   private struct Promises {

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Scenario 4: edits while a push is on its way")
+@Suite("Scenario 4: edits while a push is on its way", .faultsStrike, .timeLimit(.minutes(5)))
 struct FlightScenario {
   /// Promises: Scenario-4, H-43
   @Test(
@@ -24,7 +24,7 @@ struct FlightScenario {
     let during = try #require(try pair.a.store.outbox().first)
     #expect(during.operationID != nil, "it is in doubt until the answer comes")
     #expect(during.base?.version == "1")
-    pair.a.remote.setScript { .lostRequest }
+    pair.a.remote.plan(.lostRequest)
     pair.a.remote.setDuringExchange {}
     answered.open()
     _ = await syncing.value

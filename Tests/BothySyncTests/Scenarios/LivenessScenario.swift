@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// That work which is left gets done by itself, and no sooner than it may.
-@Suite("Scenario 23: liveness")
+@Suite("Scenario 23: liveness", .faultsStrike, .timeLimit(.minutes(5)))
 struct LivenessScenario {
   private func running(
     _ pair: Pair, _ clock: VirtualClock, _ body: (SimulatedDevice) async throws -> Void
@@ -56,7 +56,7 @@ struct LivenessScenario {
   func retryAfter() async throws {
     let pair = try await pair()
     let calls = Calls()
-    pair.a.remote.setScript { calls.add() == 1 ? .status(503, retryAfter: 30) : .none }
+    pair.a.remote.plan { calls.add() == 1 ? .status(503, retryAfter: 30) : .none }
     try pair.a.retitle("b")
     let clock = VirtualClock()
     try await running(pair, clock) { a in

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Counters on several devices, while the server's answers are lost.
-@Suite("LostAcknowledgement")
+@Suite("LostAcknowledgement", .faultsStrike, .timeLimit(.minutes(5)))
 struct LostAcknowledgementTests {
   private static let counters = 50
 
@@ -32,7 +32,7 @@ struct LostAcknowledgementTests {
         // The first answer is lost, and every third time that to the repetition too.
         let calls = Calls()
         let losses = rounds.isMultiple(of: 3) ? 2 : 1
-        device.remote.setScript { calls.add() <= losses ? .lostAnswer : .none }
+        device.remote.plan { calls.add() <= losses ? .lostAnswer : .none }
         for _ in 0...losses { await device.store.sync() }
         lost += device.remote.requests.prefix(losses).map(\.operations.count).reduce(0, +)
       }
@@ -52,7 +52,7 @@ struct LostAcknowledgementTests {
     let pair = try Pair()
     let calls = Calls()
     let faults: [FaultyRemote.Fault] = [.lostAnswer, .duplicated, .late, .none]
-    pair.a.remote.setScript { faults[calls.add() % 4] }
+    pair.a.remote.plan { faults[calls.add() % 4] }
     for number in 0..<60 {
       try pair.a.insert("N\(number)", "new")
       await pair.a.store.sync()

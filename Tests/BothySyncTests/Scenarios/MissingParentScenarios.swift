@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Scenarios of missing parents")
+@Suite("Scenarios of missing parents", .timeLimit(.minutes(5)))
 struct MissingParentScenarios {
   private static let parent = RecordID(type: "Parent", id: "P1")
   private static let child = RecordID(type: "Child", id: "C1")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A file belongs to one server, one space and one history of it.
-@Suite("Another server")
+@Suite("Another server", .timeLimit(.minutes(5)))
 struct OtherServerTests {
   /// A device that has synced with a server that a test puts another in the place of.
   private struct Case {

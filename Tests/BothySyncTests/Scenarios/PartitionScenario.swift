@@ -6,7 +6,7 @@ import Testing
 
 /// Networks that are cut one way, the other or both, and devices that stand still, for up to ten seconds each; then
 /// three seconds of calm.
-@Suite("Scenario 24: partitions")
+@Suite("Scenario 24: partitions", .timeLimit(.minutes(5)))
 struct PartitionScenario {
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment

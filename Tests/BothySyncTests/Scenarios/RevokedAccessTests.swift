@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Access that changes while connected")
+@Suite("Access that changes while connected", .timeLimit(.minutes(5)))
 struct RevokedAccessTests {
   /// Promises: Scenario-20, N-7
   @Test("Scenario 20: access revoked, granted again and moved between lists while connected")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Scenario 6: transfers on many devices; nobody ever sees half of one.
-@Suite("Scenario 6")
+@Suite("Scenario 6", .timeLimit(.minutes(minutesForSeeds)))
 struct Scenario06Bank {
   /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone.
   static let seeds: [UInt64] = {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Scenario 6 once more, with writers, readers and syncs that run side by side on each device.
-@Suite("Scenario 6: side by side")
+@Suite("Scenario 6: side by side", .timeLimit(.minutes(5)))
 struct Scenario06ConcurrentBank {
   /// What the writers have done and the readers have seen.
   private final class Tally: Sendable {

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 7: edits of different fields of one record.
-@Suite("Scenario 7")
+@Suite("Scenario 7", .timeLimit(.minutes(5)))
 struct Scenario07DisjointEdits {
   static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 8: edits of the same field.
-@Suite("Scenario 8")
+@Suite("Scenario 8", .timeLimit(.minutes(5)))
 struct Scenario08SameField {
   /// Promises: Scenario-8
   @Test(

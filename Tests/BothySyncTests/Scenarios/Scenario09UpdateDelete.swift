@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 9: what one side does to a record against what the other does.
-@Suite("Scenario 9")
+@Suite("Scenario 9", .timeLimit(.minutes(5)))
 struct Scenario09UpdateDelete {
   enum Deed: String, CaseIterable, Sendable { case update, delete, nothing }
 

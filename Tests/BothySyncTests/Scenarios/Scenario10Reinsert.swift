@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 10: a record deleted and made again under its id.
-@Suite("Scenario 10")
+@Suite("Scenario 10", .faultsStrike, .timeLimit(.minutes(5)))
 struct Scenario10Reinsert {
   /// Promises: Scenario-10
   @Test("Scenario 10: deleted and made again before a push is one replacement")
@@ -28,7 +28,7 @@ struct Scenario10Reinsert {
   func afterPush(answerIsLost: Bool) async throws {
     let pair = try await Pair.sharing()
     try pair.a.remove()
-    if answerIsLost { pair.a.loseNextAnswer() }
+    if answerIsLost { pair.a.loseAnswer() }
     await pair.a.store.sync()
     try pair.a.insert("T1", "new")
     await pair.a.store.sync()

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 11: one record of five hundred that the server refuses.
-@Suite("Scenario 11")
+@Suite("Scenario 11", .timeLimit(.minutes(5)))
 struct Scenario11Poison {
   /// A server that takes no long names.
   private let rules = AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 200)

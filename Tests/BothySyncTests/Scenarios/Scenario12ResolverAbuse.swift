@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Scenario 12: merge policies of the app's own that misbehave, and records that change under them.
-@Suite("Scenario 12")
+@Suite("Scenario 12", .timeLimit(.minutes(5)))
 struct Scenario12ResolverAbuse {
   /// A pair on which B's edit of T1 is on the server and A's is pending, with a policy that decides on A.
   private func conflict(

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Scenario 15: a first sync of many pages, cut off after each of them while others write.
-@Suite("Scenario 15")
+@Suite("Scenario 15", .faultsStrike, .timeLimit(.minutes(5)))
 struct Scenario15FirstSync {
   private static let noteCount = 23
   private static let pairs = 4
@@ -47,7 +47,7 @@ struct Scenario15FirstSync {
     let round = Calls()
     let (here, writer) = (pair.a.store.store, pair.b.store)
     let calls = Calls()
-    pair.a.remote.setScript { calls.add() == lost ? (answerIsLost ? .lostAnswer : .lostRequest) : .none }
+    pair.a.remote.plan { calls.add() == lost ? (answerIsLost ? .lostAnswer : .lostRequest) : .none }
     func observe() {
       pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
         do {

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 17: a device that was away for longer than the server remembers deletions.
-@Suite("Scenario 17")
+@Suite("Scenario 17", .timeLimit(.minutes(5)))
 struct Scenario17Asleep {
   /// Promises: Scenario-17
   @Test(

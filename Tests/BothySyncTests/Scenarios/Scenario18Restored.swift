@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 18: the server was restored from an older backup, or lost everything.
-@Suite("Scenario 18")
+@Suite("Scenario 18", .timeLimit(.minutes(5)))
 struct Scenario18Restored {
   /// A world whose server can be put back: devices talk to whatever ledger is in place.
   private struct Servers {

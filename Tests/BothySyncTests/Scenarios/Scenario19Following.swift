@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Scenario 19: what is followed changes while there is no network.
-@Suite("Scenario 19")
+@Suite("Scenario 19", .timeLimit(.minutes(5)))
 struct Scenario19Following {
   private let trips = PullScope(container: "trips", includesChildren: true)
   private let oslo = PullScope(container: "trips/oslo", includesChildren: true)

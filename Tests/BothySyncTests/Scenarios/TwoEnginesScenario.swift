@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// An app and its extension: two engines on one file.
-@Suite("Scenario 25: two engines on one file")
+@Suite("Scenario 25: two engines on one file", .timeLimit(.minutes(5)))
 struct TwoEnginesScenario {
   private func second(_ device: SimulatedDevice, _ world: SimulatedWorld) throws -> SyncedStore {
     var configuration = SyncConfiguration.quiet

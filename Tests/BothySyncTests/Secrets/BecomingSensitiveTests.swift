@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Fields that become sensitive with a new schema, and ways to a server that secrets can't take.
-@Suite("Fields that become sensitive")
+@Suite("Fields that become sensitive", .timeLimit(.minutes(5)))
 struct BecomingSensitiveTests {
   private static let word = "correct-horse-battery"
   private static let first = schema(1, sensitive: false)

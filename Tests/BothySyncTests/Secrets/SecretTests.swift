@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Sensitive fields: kept apart, sent once, forgotten.
-@Suite("Sensitive fields")
+@Suite("Sensitive fields", .faultsStrike, .timeLimit(.minutes(5)))
 struct SecretTests {
   private static let schema = Schema(
     types: [
@@ -87,8 +87,9 @@ struct SecretTests {
       let taken = Taken()
       let world = try SimulatedWorld(rules: taken.rules())
       let device = try world.addDevice(schema: Self.schema)
+      await device.store.sync()
       try device.put(user())
-      device.remote.setScript { fault }
+      device.remote.plan(fault, on: .operation(on: "U1"))
       await device.store.sync()
       #expect(try secrets(device).count == 1)
       #expect(try !contains(Self.word, device))

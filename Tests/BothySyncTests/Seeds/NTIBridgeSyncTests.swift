@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The storage bridge's document, its sections on syncing and merging.
-@Suite("The storage bridge: syncing and merging")
+@Suite("The storage bridge: syncing and merging", .timeLimit(.minutes(5)))
 struct NTIBridgeSyncTests {
   /// Promises: N-38, C-12
   @Test("Reads, saves, the start, the timer, the network and hints may start a sync, each of them or none")

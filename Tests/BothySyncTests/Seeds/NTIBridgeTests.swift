@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The storage bridge's document, its sections on the storages and on how the bridge coordinates them.
-@Suite("The storage bridge: storages and operations")
+@Suite("The storage bridge: storages and operations", .faultsStrike, .timeLimit(.minutes(5)))
 struct NTIBridgeTests {
   // MARK: introduction
 
@@ -259,12 +259,12 @@ struct NTIBridgeTests {
     }
     #expect(refused?.code == .rejected)
     for status in [401, 429, 500] {
-      pair.a.remote.setScript { .status(status, retryAfter: nil) }
+      pair.a.remote.plan(.status(status, retryAfter: nil))
       try pair.a.insert("S\(status)", "kept")
       #expect(await pair.a.store.sync().skipped != nil)
       #expect(try pair.a.title("S\(status)") == "kept" && pair.a.isPending("S\(status)"))
     }
-    pair.a.loseNextAnswer()
+    pair.a.loseAnswer(carrying: "T4")
     #expect(try await pair.a.store.save(Note(id: "T4", "x"), options: online).state == .pending)
     #expect(try pair.a.store.outbox().contains { $0.record == .note("T4") && $0.operationID != nil })
     pair.a.remote.setScript { .none }

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The caching SDK's guide, its section on merge policies.
-@Suite("The caching SDK: merge policies")
+@Suite("The caching SDK: merge policies", .timeLimit(.minutes(5)))
 struct StackMobMergeTests {
   /// A with one of the policies and the title `mine` unsent; the server has `theirs`, set `earlier` or later.
   private func conflict(_ policies: MergePolicies, theirsIsLater: Bool = true) async throws -> Pair {
@@ -80,15 +80,9 @@ struct StackMobMergeTests {
       #expect(try await pair.serverTitle() == (theirsIsLater ? "theirs" : "mine"))
       #expect(try await pair.isEven())
     }
-    let tie = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-      $0.mergePolicies = MergePolicies(.lastModifiedWins)
-      $0.sendsLocalTimes = true
+    for policy in [.lastModifiedWins, MergePolicy.lastModifiedWins(missingServerRecord: .client)] {
+      #expect(try await titleAfterTie(policy) == "theirs")
     }
-    try tie.b.retitle("theirs")
-    try tie.a.retitle("mine")
-    await tie.b.store.sync(.both)
-    await tie.a.store.sync()
-    #expect(try await tie.serverTitle() == "theirs")
     for side in MergeSide.allCases {
       let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
         $0.mergePolicies = MergePolicies(.lastModifiedWins(missingServerRecord: side))
@@ -100,6 +94,25 @@ struct StackMobMergeTests {
       await pair.a.store.sync()
       #expect(try await pair.serverTitle() == (side == .client ? "mine" : nil))
     }
+  }
+
+  /// Promises: N-50
+  @Test("Where the newer remote record wins, a tie is the local change's")
+  func remoteNewerWins() async throws {
+    #expect(try await titleAfterTie(.remoteNewerWins) == "mine")
+  }
+
+  /// The title on the server after two devices changed it at the same moment.
+  private func titleAfterTie(_ policy: MergePolicy) async throws -> String? {
+    let tie = try await Pair.preset(.stackMob, sharing: ["T1"]) {
+      $0.mergePolicies = MergePolicies(policy)
+      $0.sendsLocalTimes = true
+    }
+    try tie.b.retitle("theirs")
+    try tie.a.retitle("mine")
+    await tie.b.store.sync(.both)
+    await tie.a.store.sync()
+    return try await tie.serverTitle()
   }
 
   /// Promises: S-59

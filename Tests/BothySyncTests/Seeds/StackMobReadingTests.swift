@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The caching SDK's guide, its sections on the cache and on fetching.
-@Suite("The caching SDK: the cache and fetching")
+@Suite("The caching SDK: the cache and fetching", .timeLimit(.minutes(5)))
 struct StackMobReadingTests {
   // MARK: how the cache works
 

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The caching SDK's guide, its sections on purging and on writing to the cache.
-@Suite("The caching SDK: purging and saving")
+@Suite("The caching SDK: purging and saving", .timeLimit(.minutes(5)))
 struct StackMobSavingTests {
   // MARK: manually purging
 

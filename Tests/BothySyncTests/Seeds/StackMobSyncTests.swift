@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// The caching SDK's guide, its section on syncing with the server.
-@Suite("The caching SDK: syncing")
+@Suite("The caching SDK: syncing", .faultsStrike, .timeLimit(.minutes(5)))
 struct StackMobSyncTests {
   // MARK: when
 
@@ -231,7 +231,7 @@ struct StackMobSyncTests {
       telling: SyncCallbacks(completion: { _ in journal.note("completed \(store.status.isSyncing)") }))
     #expect(journal.lines == ["sending true", "completed false"])
     pair.a.remote.setBeforeSending { _ in }
-    pair.a.remote.setScript { .status(500, retryAfter: nil) }
+    pair.a.remote.plan(.status(500, retryAfter: nil))
     try pair.a.retitle("c")
     await store.sync()
     #expect(!store.status.isSyncing)
@@ -242,7 +242,7 @@ struct StackMobSyncTests {
   func serverError() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try pair.a.retitle("b")
-    pair.a.remote.setScript { .status(500, retryAfter: nil) }
+    pair.a.remote.plan(.status(500, retryAfter: nil))
     #expect(await pair.a.store.sync().skipped?.name == "serverError")
     #expect(try pair.a.isPending())
     pair.a.remote.setScript { .none }

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Lists of principals, and what is written on the server only")
+@Suite("Lists of principals, and what is written on the server only", .faultsStrike, .timeLimit(.minutes(5)))
 struct ListTests {
   private static let online = RequestOptions(fetchPolicy: .networkOnly)
   private static let offline = RequestOptions(fetchPolicy: .cacheOnly)
@@ -77,7 +77,7 @@ struct ListTests {
   func lostAnswer() async throws {
     let world = try Principals()
     let list = PrincipalList(name: "friends", members: ["bob"])
-    world.ann.loseNextAnswer()
+    world.ann.remote.plan(.lostAnswer, on: .operations, times: 1)
     let error = await #expect(throws: SyncError.self) { try await world.ann.store.create(list) }
     #expect(error?.code == .requiresNetwork)
     let made = try await world.ann.store.create(list)
@@ -136,7 +136,7 @@ struct ListTests {
     #expect(await answers.next() == true)
     #expect(store.reachabilityHint.belief == .reachable)
     // A refusal is an answer.
-    world.ann.remote.setScript { .status(500, retryAfter: nil) }
+    world.ann.remote.plan(.status(500, retryAfter: nil))
     await world.sync(world.ann)
     #expect(store.reachabilityHint.belief == .reachable)
     var always = try Principals().ann.store.availability(of: "Note").makeAsyncIterator()

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Sharing")
+@Suite("Sharing", .faultsStrike, .timeLimit(.minutes(5)))
 struct SharingStories {
   /// Promises: N-1, N-4
   @Test("A record is shared offline, shows it at once, and reaches the other when the network is back")
@@ -82,7 +82,7 @@ struct SharingStories {
     try world.ann.insert("T1", "start")
     await world.sync(world.ann, world.bob)
     try await world.ann.store.share(.note(), with: .principals("bob"))
-    world.ann.loseNextAnswer()
+    world.ann.loseAnswer()
     await world.sync(world.ann)
     #expect(try await world.serverSharing() == .principals("bob"))
     try await world.ann.store.unshare(.note(), from: .principals("bob"))

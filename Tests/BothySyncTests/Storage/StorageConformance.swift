@@ -93,7 +93,7 @@ private struct PlainStorage: DataStorage {
   func loadLists() async throws -> [PrincipalList] { try await storage.loadLists() }
 }
 
-@Suite("Storages")
+@Suite("Storages", .timeLimit(.minutes(5)))
 struct StorageTests {
   private static func ann() throws -> SimulatedDevice {
     try Principals(rules: AuthorityRules(schema: .notes)).ann

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Rows H-43 to H-56: edits, calls, restarts and closures in the middle of a sync.
-@Suite("In the middle of a sync")
+@Suite("In the middle of a sync", .faultsStrike, .timeLimit(.minutes(5)))
 struct ConcurrencyStories {
   /// Runs `body` on A's store once, after the server has answered and before A hears of it.
   private func duringNextExchange(_ pair: Pair, _ body: @escaping @Sendable (Store) async throws -> Void) {
@@ -35,6 +35,26 @@ struct ConcurrencyStories {
     #expect(pair.a.operations.map { $0.fields["title"] } == ["b", "c"])
     #expect(try await pair.serverTitle() == "c")
     #expect(try await pair.isEven())
+  }
+
+  /// Promises: H-43
+  @Test("H-43: an edit made while a refused one is on its way is kept and sent next")
+  func editDuringRefusal() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
+    try pair.a.edit { $0.note = "refused" }
+    pair.a.remote.interrupt(on: .operation(on: "T1")) { [store = pair.a.store.store] in
+      _ = try await store.write { transaction in
+        try transaction.update(Note.self, id: "T1") {
+          $0.note = nil
+          $0.title = "mine"
+        }
+      }
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.failures.map(\.record) == [.note()] && report.overwritten.isEmpty)
+    #expect(try pair.a.title() == "mine")
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "mine")
   }
 
   /// Promises: H-43

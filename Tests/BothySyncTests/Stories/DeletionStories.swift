@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Rows H-23 to H-29: deletions against edits.
-@Suite("Deletions")
+@Suite("Deletions", .faultsStrike, .timeLimit(.minutes(5)))
 struct DeletionStories {
   /// A deletes and B edits, the one named first earlier; B syncs before A.
   private func deleteAgainstEdit(_ policy: MergePolicy, deletionFirst: Bool) async throws -> (
@@ -113,8 +113,9 @@ struct DeletionStories {
   func deleteInDoubt() async throws {
     for arrives in [true, false] {
       let pair = try Pair()
+      await pair.a.store.sync()
       try pair.a.insert("T1", "a")
-      pair.a.remote.setScript { arrives ? .lostAnswer : .lostRequest }
+      pair.a.remote.plan(arrives ? .lostAnswer : .lostRequest, on: .operation(on: "T1"))
       await pair.a.store.sync()
       try pair.a.remove()
       try pair.a.restart()
@@ -130,11 +131,10 @@ struct DeletionStories {
   @Test("H-26: a deletion while the insert is on its way is sent after it")
   func deleteInFlight() async throws {
     let pair = try Pair()
+    await pair.a.store.sync()
     try pair.a.insert("T1", "a")
-    let calls = Calls()
-    pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
-      guard calls.add() == 1 else { return }
-      do { _ = try await store.write { try $0.delete(Note.self, id: "T1") } } catch { Issue.record(error) }
+    pair.a.remote.interrupt(on: .operation(on: "T1")) { [store = pair.a.store.store] in
+      _ = try await store.write { try $0.delete(Note.self, id: "T1") }
     }
     await pair.a.store.sync()
     #expect(try await pair.world.serverRecords().isEmpty)

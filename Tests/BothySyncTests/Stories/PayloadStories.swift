@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// What records hold: times, defaults, cleared fields, fields that one side does not know.
-@Suite("What records hold")
+@Suite("What records hold", .timeLimit(.minutes(5)))
 struct PayloadStories {
   private static let everything = Schema(types: [
     TypeSchema(

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Rows H-12 to H-22: reads and merges against pending work.
-@Suite("Reading while work is pending")
+@Suite("Reading while work is pending", .faultsStrike, .timeLimit(.minutes(5)))
 struct ReadingStories {
   private let network = RequestOptions(fetchPolicy: .networkOnly)
 
@@ -105,7 +105,7 @@ struct ReadingStories {
     arguments: [500, 403, 401, 400])
   func otherErrors(status: Int) async throws {
     let pair = try await Pair.sharing()
-    pair.a.remote.setScript { .status(status, retryAfter: nil) }
+    pair.a.remote.plan(.status(status, retryAfter: nil))
     for policy in [FetchPolicy.networkElseCache, .networkOnly] {
       await #expect(throws: SyncError.self) { try await all(pair.a, RequestOptions(fetchPolicy: policy)) }
     }
@@ -119,8 +119,8 @@ struct ReadingStories {
     let pair = try await Pair.sharing()
     switch kind {
     case "offline": pair.a.remote.isOffline = true
-    case "lost": pair.a.remote.setScript { .lostRequest }
-    default: pair.a.remote.setScript { .status(502, retryAfter: nil) }
+    case "lost": pair.a.remote.plan(.lostRequest)
+    default: pair.a.remote.plan(.status(502, retryAfter: nil))
     }
     let found = try await pair.a.store.fetch(
       Query<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Rows H-57 to H-69: references, payloads, names.
-@Suite("References and payloads")
+@Suite("References and payloads", .timeLimit(.minutes(5)))
 struct RelationStories {
   private func actions(_ report: SyncReport) -> [String] { report.synced.map { "\($0.record) \($0.action)" } }
 

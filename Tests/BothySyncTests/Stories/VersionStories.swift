@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Rows H-1 to H-11: bases, versions and clocks.
-@Suite("Versions and clocks")
+@Suite("Versions and clocks", .timeLimit(.minutes(5)))
 struct VersionStories {
   private let online = RequestOptions(savePolicy: .networkThenCache)
 

@@ -15,6 +15,7 @@ struct Note: Entity, Equatable {
   var note: String?
   var score = 0
   var own: [Int?] = [nil, nil, nil, nil]
+  var readMark = ReadMark()
 
   init(id: String = UUIDv7.make(), _ title: String, note: String? = nil) {
     self.id = id
@@ -35,6 +36,7 @@ struct Note: Entity, Equatable {
     note = try String?(fromField: &fields)
     score = try Int(fromField: &fields)
     for index in own.indices { own[index] = try Int?(fromField: &fields) }
+    readMark = fields.readMark
   }
 }
 

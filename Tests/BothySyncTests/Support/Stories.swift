@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Testing
 
 /// Two devices of one user and their server.
 struct Pair {
@@ -96,15 +97,14 @@ extension SimulatedDevice {
   var operations: [BothySync.Operation] { remote.requests.flatMap(\.operations) }
 
   /// Lets only the first `count` exchanges through.
-  func loseConnection(after count: Int) {
+  func loseConnection(after count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     let calls = Calls()
-    remote.setScript { calls.add() > count ? .lostRequest : .none }
+    remote.plan(sourceLocation: sourceLocation) { calls.add() > count ? .lostRequest : .none }
   }
 
-  /// Loses the next answer only.
-  func loseNextAnswer() {
-    let calls = Calls()
-    remote.setScript { calls.add() == 1 ? .lostAnswer : .none }
+  /// Loses the next answer to an operation on the record with this id, and no other.
+  func loseAnswer(carrying id: String = "T1", sourceLocation: SourceLocation = #_sourceLocation) {
+    remote.plan(.lostAnswer, on: .operation(on: id), times: 1, sourceLocation: sourceLocation)
   }
 }
 

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Together-writes of new records that refer to others.
-@Suite("Together-writes and references")
+@Suite("Together-writes and references", .timeLimit(.minutes(5)))
 struct TogetherReferences {
   @Test("Records that refer to each other are made together whole, even in a circle of required references")
   func cycle() async throws {

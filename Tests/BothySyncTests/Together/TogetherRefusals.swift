@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What becomes of a together-write of which the server refuses a record.
-@Suite("Together-writes that are refused")
+@Suite("Together-writes that are refused", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherRefusals {
   /// A on which T1 and T2 were edited together and T1 is refused; T3 was edited for itself.
   private func refused(_ policy: RejectionPolicy = .quarantine(after: 1)) async throws -> (Pair, SyncReport) {
@@ -105,7 +105,7 @@ struct TogetherRefusals {
       try transaction.update(Note.self, id: "T1") { $0.title = "a" }
       try transaction.update(Note.self, id: "T2") { $0.title = "a" }
     }
-    pair.a.loseNextAnswer()
+    pair.a.loseAnswer()
     await pair.a.store.sync()
     try pair.a.store.purge([.note("T1")], includingPending: true)
     #expect(try await pair.isEven())

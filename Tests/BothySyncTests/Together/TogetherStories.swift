@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What was written together is accepted together or not at all.
-@Suite("Together-writes on the way to the server")
+@Suite("Together-writes on the way to the server", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherStories {
   private func bank(_ policy: MergePolicy = .serverModifiedWins, rules: AuthorityRules = AuthorityRules())
     async throws -> Pair
@@ -94,7 +94,7 @@ struct TogetherStories {
   func lostAnswer(restarts: Bool) async throws {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
-    pair.a.loseNextAnswer()
+    pair.a.loseAnswer(carrying: "x")
     await pair.a.store.sync()
     if restarts { try pair.a.restart() }
     // Meanwhile another device builds on it.

@@ -48,7 +48,7 @@ public struct KintoRemote: RemoteStorage {
       url: url, transport: transport, credentials: credentials, options: options, now: { clock.now() })
     self.space = KintoSpace(client: client, space: space)
     self.options = options
-    self.schema = schema
+    self.schema = schema?.asOnTheWire
     self.clock = clock
   }
 

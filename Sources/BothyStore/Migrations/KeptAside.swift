@@ -1,0 +1,100 @@
+import GRDB
+
+/// What is kept aside of records of synced types (`_extra`): members that the schema has no field for, and what stood in
+/// fields that could not be read. A change of the schema gives it other names, or makes columns of it.
+struct KeptAside {
+  let database: Database
+
+  /// Gives the members the names that they have from now on. Costs one scan of the type.
+  func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
+    try change(type) { new.local($0, of: old) }
+  }
+
+  /// Moves the members that a field can be made of to its column: what other devices gave the field while this app was old
+  /// is there as soon as it knows the field, with no request. Costs one scan of the type.
+  func adopt(_ type: TypeSchema) throws {
+    let names = NameMap(type)
+    let fields = Dictionary(
+      type.fields.filter { !$0.isSensitive }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    var found: [(row: Int64, field: FieldSchema, value: FieldValue)] = []
+    try change(type.name) { members, row in
+      for field in fields.values {
+        let sources = [field.name] + field.aliases.map(names.local)
+        guard let source = sources.first(where: { !(members[$0] ?? .null).isNull }),
+          let json = members[source],
+          let value = try? FieldValue(json: json, kind: field.kind), value.fits(field)
+        else {
+          if field.isOptional && members[field.name] == .null { members[field.name] = nil }
+          continue
+        }
+        found.append((row, field, value))
+        members[field.name] = source == field.name ? nil : .null
+      }
+    }
+    for (row, field, value) in found { try set(value, field, of: type, row: row) }
+    for field in type.fields where found.contains(where: { $0.field.name == field.name }) {
+      try LinkIndex(database: database).rebuild(type: type.name, field: field)
+    }
+  }
+
+  /// Keeps the values of a field aside that is about to go from the schema: other devices go on to have it. Costs one scan
+  /// of the type.
+  func keep(_ field: FieldSchema, of type: TypeSchema) throws {
+    guard type.isSynced, !field.isSensitive else { return }
+    let columns = field.columns.map(\.quotedIdentifier).joined(separator: ", ")
+    let select = try PreparedStatement(
+      "SELECT rowid, \(columns) FROM \(type.name.quotedIdentifier)", in: database)
+    var values: [Int64: JSONValue] = [:]
+    while try select.step() {
+      var decoder = FieldDecoder(row: select.pointer, from: 1, type: type.name)
+      let value = try decoder.value(field.kind)
+      if value.isNull { continue }
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      values[select.int(at: 0)] = try JSONValue(parsing: writer.bytes)
+    }
+    select.reset()
+    try change(type.name, all: true) { members, row in
+      if members[field.name] == nil { members[field.name] = values[row] }
+      if members[field.name] == .null { members[field.name] = nil }
+    }
+  }
+
+  private func set(_ value: FieldValue, _ field: FieldSchema, of type: TypeSchema, row: Int64) throws {
+    let assignments = field.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
+    let set = try PreparedStatement(
+      "UPDATE \(type.name.quotedIdentifier) SET \(assignments) WHERE rowid = ?", in: database)
+    var encoder = FieldEncoder(binding: set.pointer, from: 1)
+    encoder.encode(value, kind: field.kind)
+    set.bind(row, at: encoder.nextParameter)
+    try set.run()
+  }
+
+  private func change(_ type: String, _ body: ([String: JSONValue]) -> [String: JSONValue]) throws {
+    try change(type) { members, _ in members = body(members) }
+  }
+
+  /// - Parameter all: rows with nothing kept aside too.
+  private func change(
+    _ type: String, all: Bool = false, _ body: (inout [String: JSONValue], Int64) throws -> Void
+  ) throws {
+    let table = type.quotedIdentifier
+    let select = try PreparedStatement(
+      "SELECT rowid, _extra FROM \(table)" + (all ? "" : " WHERE _extra IS NOT NULL"), in: database)
+    var changed: [(row: Int64, members: [String: JSONValue])] = []
+    while try select.step() {
+      // Written by this library, so it parses; were it damaged, it is left as it is.
+      guard let before = try? JSONValue(parsing: select.text(at: 1) ?? "{}").objectValue else { continue }
+      var members = before
+      try body(&members, select.int(at: 0))
+      if members != before { changed.append((select.int(at: 0), members)) }
+    }
+    select.reset()
+    let update = try PreparedStatement("UPDATE \(table) SET _extra = ? WHERE rowid = ?", in: database)
+    for (row, members) in changed {
+      update.bind(members.isEmpty ? nil : JSONValue.object(members).canonicalText, at: 1)
+      update.bind(row, at: 2)
+      try update.run()
+    }
+  }
+}

@@ -1,0 +1,198 @@
+/// Between the names that a schema has for types and fields and those that the wire has: one to one, so that nothing is
+/// lost on the way, whatever names others use.
+///
+/// A name of the wire that this schema uses for something else is written with a colon before it. No declared name has
+/// one.
+package struct WireNames: Sendable {
+  private let types: NameMap
+  /// By the type's name here.
+  private let fields: [String: NameMap]
+  /// Whether every name is the same on both sides.
+  package let isPlain: Bool
+
+  package init(_ schema: Schema) {
+    let synced = schema.types.filter(\.isSynced)
+    types = NameMap(synced.map { ($0.name, $0.wireName) })
+    let maps = synced.map { ($0.name, NameMap($0)) }.filter { !$0.1.isPlain }
+    fields = Dictionary(maps, uniquingKeysWith: { first, _ in first })
+    isPlain = types.isPlain && fields.isEmpty
+  }
+
+  package func wire(type: String) -> String { types.wire(type) }
+  package func local(type: String) -> String { types.local(type) }
+
+  package func wire(_ id: RecordID) -> RecordID { RecordID(type: types.wire(id.type), id: id.id) }
+  package func local(_ id: RecordID) -> RecordID { RecordID(type: types.local(id.type), id: id.id) }
+
+  /// The fields of a type, by its name here; nil where all names are the same.
+  package func fields(of type: String) -> NameMap? { fields[type] }
+
+  /// A type's own container has the type's name.
+  package func wire(container: String) -> String { types.wire(container) }
+  package func local(container: String) -> String { types.local(container) }
+}
+
+/// The names of one type's fields, or of all types, on both sides.
+package struct NameMap: Sendable, Equatable {
+  private var toWire: [String: String] = [:]
+  private var toLocal: [String: String] = [:]
+
+  package init(_ type: TypeSchema) { self.init(type.fields.map { ($0.name, $0.wireName) }) }
+
+  package init(_ names: [(local: String, wire: String)]) {
+    for (local, wire) in names {
+      toWire[local] = wire
+      toLocal[wire] = local
+    }
+  }
+
+  package var isPlain: Bool { toWire.allSatisfy { $0.key == $0.value } }
+
+  package func wire(_ name: String) -> String {
+    if let wire = toWire[name] { return wire }
+    return name.hasPrefix(":") ? String(name.dropFirst()) : name
+  }
+
+  package func local(_ name: String) -> String {
+    if let local = toLocal[name] { return local }
+    return toWire[name] != nil || name.hasPrefix(":") ? ":" + name : name
+  }
+
+  /// Members that have the names of another schema, as this one has them.
+  package func local(_ members: [String: JSONValue], of other: NameMap) -> [String: JSONValue] {
+    Dictionary(
+      members.map { (local(other.wire($0.key)), $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+}
+
+extension Schema {
+  /// The schema with the wire names that its declared renames give: a field keeps the name it had first, and the names in
+  /// between are aliases. What is declared itself counts before.
+  ///
+  /// The same for a new file and for one that takes the steps, so both speak alike. A store does it by itself; a server is
+  /// given the schema of `Schema(…).naming(by: migrations)`. Pure.
+  public func naming(by steps: [Migration]) -> Schema {
+    let steps = steps.filter { $0.version <= version }.sorted { $0.version > $1.version }.map(\.step)
+    guard !steps.isEmpty else { return self }
+    var named = self
+    for (index, type) in types.enumerated() where type.isSynced {
+      let former = Self.formerTypeNames(type.name, steps)
+      if let first = former.last, type.wire == nil { named.types[index].wire = first }
+      for (position, field) in type.fields.enumerated() {
+        let former = Self.formerNames(of: field.name, type.name, steps)
+        guard let first = former.last, field.wire == nil else { continue }
+        named.types[index].fields[position].wire = first
+        let taken = Set(type.fields.flatMap { [$0.wireName] + $0.aliases }).subtracting([field.name])
+        let between = [field.name] + former.dropLast()
+        named.types[index].fields[position].aliases += between.filter {
+          $0 != first && !taken.contains($0) && !field.aliases.contains($0)
+        }
+      }
+    }
+    return named
+  }
+
+  /// The names that the type had before, the latest first.
+  private static func formerTypeNames(_ type: String, _ steps: [Migration.Step]) -> [String] {
+    var names = [type]
+    for step in steps {
+      switch step {
+      case .renameType(let from, let to) where to == names.last: names.append(from)
+      case .renameType(let from, _) where from == names.last: return Array(names.dropFirst())
+      case .dropType(let gone) where gone == names.last: return Array(names.dropFirst())
+      default: break
+      }
+    }
+    return Array(names.dropFirst())
+  }
+
+  private static func formerNames(of field: String, _ type: String, _ steps: [Migration.Step]) -> [String] {
+    var names = [field]
+    var type = type
+    for step in steps {
+      switch step {
+      case .renameType(let from, let to) where to == type: type = from
+      case .renameField(type, let from, let to) where to == names.last: names.append(from)
+      case .renameField(type, names.last, _), .dropField(type, names.last):
+        // An earlier field had the name.
+        return Array(names.dropFirst())
+      default: break
+      }
+    }
+    return Array(names.dropFirst())
+  }
+
+  /// The schema with the wire names that the file's own has for the same types and fields, where none is declared.
+  package func inheriting(from stored: Schema) -> Schema {
+    var named = self
+    for (index, type) in types.enumerated() {
+      guard type.isSynced, let before = stored[type.name] else { continue }
+      if type.wire == nil { named.types[index].wire = before.wire }
+      for (position, field) in type.fields.enumerated() where field.wire == nil {
+        guard let known = before[field.name], known.wire != nil else { continue }
+        named.types[index].fields[position].wire = known.wire
+        named.types[index].fields[position].aliases += known.aliases.filter { !field.aliases.contains($0) }
+      }
+    }
+    return named
+  }
+
+  /// The schema as the wire has it: each type and field is called by its wire name. What a server checks against.
+  package var asOnTheWire: Schema {
+    let names = WireNames(self)
+    var schema = self
+    for (index, type) in types.enumerated() where type.isSynced {
+      schema.types[index].name = type.wireName
+      schema.types[index].wire = nil
+      for (position, field) in type.fields.enumerated() {
+        schema.types[index].fields[position].name = field.wireName
+        schema.types[index].fields[position].wire = nil
+        schema.types[index].fields[position].kind = field.kind.referring { names.wire(type: $0) }
+      }
+    }
+    return schema
+  }
+
+  /// Throws `.invalidSchema` where two types or two fields of one have the same name on the wire.
+  func checkWireNames() throws(StoreError) {
+    var owners: [String: String] = [:]
+    for type in types where type.isSynced {
+      if let wire = type.wire { try Self.check(name: wire, of: "type on the wire") }
+      if let other = owners.updateValue(type.name, forKey: type.wireName) {
+        throw .invalidSchema(
+          "The types '\(other)' and '\(type.name)' are both '\(type.wireName)' on the wire. Give one another 'wire'."
+        )
+      }
+      try type.checkWireNames()
+    }
+  }
+}
+
+extension TypeSchema {
+  fileprivate func checkWireNames() throws(StoreError) {
+    var owners: [String: String] = [:]
+    for field in fields {
+      for name in [field.wireName] + field.aliases {
+        if name != field.name { try Schema.check(name: name, of: "field of \(self.name) on the wire") }
+        if name == "id" {
+          throw .invalidSchema(
+            "\(self.name).\(field.name) can't be 'id' on the wire: that is the record's own.")
+        }
+        guard let other = owners.updateValue(field.name, forKey: name) else { continue }
+        throw .invalidSchema(
+          "\(self.name).\(other) and \(self.name).\(field.name) both have the name '\(name)' on the wire. "
+            + "Give one another 'wire', or take the name from its 'aliases'.")
+      }
+    }
+  }
+}
+
+extension FieldKind {
+  func referring(_ rename: (String) -> String) -> FieldKind {
+    switch self {
+    case .reference(let type, let rule): .reference(to: rename(type), onDelete: rule)
+    case .references(let type, let rule): .references(to: rename(type), onDelete: rule)
+    default: self
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// Values that were read before others changed their records.
+extension WriteTransaction {
+  /// Leaves what others changed since the values were read, where the caller did not change it too: a field that has one
+  /// of the values which the news replaced was not edited. Returns what was read in the fields that both changed.
+  func leaveNews(
+    in values: inout [FieldValue], readAs mark: ReadMark, over before: StoredRow, _ table: TypeTable,
+    id: String
+  ) throws -> Change.Stale? {
+    guard tells(of: table, since: mark), values != before.values,
+      mark.number < 0 || mark.number != ReadMark.number(of: before.version)
+    else { return nil }
+    let news = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    let isPast = try ReplacedFields.isPast(mark, version: before.version, in: self)
+    guard let version = news.first?.was ?? (isPast ? String(max(0, mark.number)) : nil) else { return nil }
+    var stale = Change.Stale(version: version, values: [:])
+    for position in values.indices where values[position] != before.values[position] {
+      let replaced = news.compactMap { $0.fields[position] }
+      if let told = news.compactMap({ $0.news[position] }).last,
+        told != ReplacedFields.hash(of: before.values[position])
+      {
+        continue  // This device has changed the field since, knowing the news.
+      }
+      if replaced.contains(values[position]) {
+        values[position] = before.values[position]
+      } else if let read = replaced.first {
+        stale.values[position] = read
+      } else if isPast {
+        stale.values[position] = FieldValue.null
+      }
+    }
+    return stale.values.isEmpty ? nil : stale
+  }
+
+  /// The deletion by others of a record that was there when a value was read.
+  func deletion(since mark: ReadMark, _ table: TypeTable, id: String) throws -> ReplacedFields.Entry? {
+    guard tells(of: table, since: mark) else { return nil }
+    return try ReplacedFields.entries(since: mark, table, id: id, in: self).last { $0.isGone }
+  }
+
+  private func tells(of table: TypeTable, since mark: ReadMark) -> Bool {
+    table.schema.isSynced && recorder != nil && mark.number != ReadMark.whole.number
+  }
+}

@@ -1,0 +1,154 @@
+public import BothyStore
+
+extension Schema {
+  /// One schema for a server whose devices have different versions of the app, as the wire has it.
+  ///
+  /// A field that was renamed is one field by its wire name and aliases. A field or type that the newest schema does not
+  /// have any more is taken from older devices, and kept. A new field that must have a value needs a default, which the
+  /// server gives to what older devices make or change.
+  ///
+  /// ```swift
+  /// rules.schema = try Schema.fleet(Schema(json: new), besides: [Schema(json: old)])
+  /// ```
+  ///
+  /// Throws `StoreError` `.schemaMismatch`: a sentence with a remedy for each difference that older devices could not live
+  /// with.
+  ///
+  /// - Parameters:
+  ///   - newest: the schema of the newest app.
+  ///   - older: those of the apps that are still in use.
+  ///   - removed: fields of `older` that are gone on purpose, as `type.field`; needed where a new field might be the same
+  ///     one under another name.
+  public static func fleet(
+    _ newest: Schema, besides older: [Schema], removed: Set<String> = []
+  ) throws(StoreError) -> Schema {
+    var fleet = FleetSchema(newest: newest.asOnTheWire, removed: removed)
+    for schema in older.sorted(by: { $0.version > $1.version }) { fleet.join(schema.asOnTheWire) }
+    guard fleet.problems.isEmpty else {
+      throw StoreError(
+        .schemaMismatch,
+        "Schema \(newest.version) can't be served beside older ones. " + fleet.problems.joined(separator: " ")
+      )
+    }
+    return fleet.schema
+  }
+}
+
+/// The union of schemas by wire names, with what stands against it.
+private struct FleetSchema {
+  var schema: Schema
+  var problems: [String] = []
+  private let newest: Schema
+  private let removed: Set<String>
+
+  init(newest: Schema, removed: Set<String>) {
+    self.newest = newest
+    self.removed = removed
+    schema = newest
+  }
+
+  mutating func join(_ old: Schema) {
+    for type in old.types where type.isSynced {
+      guard let index = schema.types.firstIndex(where: { $0.name == type.name }) else {
+        schema.types.append(type)
+        continue
+      }
+      for field in type.fields { join(field, of: type.name, index, old.version) }
+      guard let new = newest[type.name] else { continue }
+      for field in new.fields
+      where !field.isOptional && field.defaultValue == nil && type.field(like: field) == nil {
+        problems.append(
+          "\(type.name).\(field.name) is new since schema \(old.version), whose devices do not send it: make it optional, "
+            + "or give it a default.")
+      }
+      lookForRenames(from: type, to: new, old.version)
+    }
+  }
+
+  private mutating func join(_ field: FieldSchema, of type: String, _ index: Int, _ version: Int) {
+    let fields = schema.types[index].fields
+    guard
+      let position = fields.firstIndex(where: { $0.name == field.name || $0.aliases.contains(field.name) })
+    else {
+      // Newer devices neither send it nor look at it.
+      var kept = field
+      kept.isOptional = true
+      kept.isUnique = false
+      kept.defaultValue = nil
+      schema.types[index].fields.append(kept)
+      return
+    }
+    let new = fields[position]
+    if new.kind.name != field.kind.name || new.kind.target?.type != field.kind.target?.type {
+      problems.append(
+        "\(type).\(new.name) is \(new.kind.phrase) and was \(field.kind.phrase) in schema \(version), whose devices can't "
+          + "read the new values: declare a new field with a wire name of its own.")
+    }
+    if field.isOptional && !new.isOptional && new.defaultValue == nil {
+      problems.append(
+        "\(type).\(new.name) must have a value since schema \(version), whose devices may leave it out: give it a default."
+      )
+    }
+  }
+
+  /// A field that went and one of the same kind that came may be one field that was renamed.
+  private mutating func lookForRenames(from old: TypeSchema, to new: TypeSchema, _ version: Int) {
+    let gone = old.fields.filter { new.field(like: $0) == nil && !removed.contains("\(old.name).\($0.name)") }
+    for field in gone {
+      let twin = new.fields.first { $0.kind == field.kind && old.field(like: $0) == nil }
+      guard let twin else { continue }
+      problems.append(
+        "\(old.name).\(field.name) of schema \(version) is gone and \(new.name).\(twin.name) is new: if they are one field, "
+          + "say `\"wire\": \"\(field.name)\"` of \(twin.name); if not, name \(old.name).\(field.name) as removed."
+      )
+    }
+  }
+}
+
+extension TypeSchema {
+  /// The field that the wire calls as `other`, by name or alias of either.
+  fileprivate func field(like other: FieldSchema) -> FieldSchema? {
+    let names = Set([other.name] + other.aliases)
+    return fields.first { names.contains($0.name) || !names.isDisjoint(with: $0.aliases) }
+  }
+}
+
+extension AuthorityRules {
+  /// The operation with the fields' wire names in place of aliases.
+  func canonical(_ operation: Operation) -> Operation {
+    guard let names = aliases[operation.record.type] else { return operation }
+    var operation = operation
+    operation.fields = Self.canonical(operation.fields, names)
+    return operation
+  }
+
+  /// The fields of a record of a type with the wire names in place of aliases.
+  func canonical(_ fields: [String: JSONValue], of type: String) -> [String: JSONValue] {
+    aliases[type].map { Self.canonical(fields, $0) } ?? fields
+  }
+
+  private static func canonical(
+    _ fields: [String: JSONValue], _ names: [String: String]
+  ) -> [String: JSONValue] {
+    var fields = fields
+    for (alias, name) in names {
+      guard let value = fields.removeValue(forKey: alias), !value.isNull, (fields[name] ?? .null).isNull
+      else {
+        continue
+      }
+      fields[name] = value
+    }
+    return fields
+  }
+
+  /// The wire names by aliases of a schema, by type; none in most.
+  static func aliases(of schema: Schema?) -> [String: [String: String]] {
+    var found: [String: [String: String]] = [:]
+    for type in schema?.types ?? [] {
+      for field in type.fields {
+        for alias in field.aliases { found[type.name, default: [:]][alias] = field.name }
+      }
+    }
+    return found
+  }
+}

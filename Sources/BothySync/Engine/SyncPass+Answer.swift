@@ -1,0 +1,108 @@
+import BothyStore
+import GRDB
+
+/// What an answer of the server brings into the file, in one transaction.
+extension SyncPass {
+  struct Applied: Sendable {
+    var report: SyncReport
+    var upToDate: [PullScope] = []
+    /// Scopes whose last page has come and is not shown yet.
+    var putOff: [PullScope] = []
+    /// Whether conflicts can be decided only with what a pull brings.
+    var waitsForPages = false
+  }
+
+  /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
+  /// together may lie in two of them.
+  func apply(
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ sofar: SyncDiary.Progress?,
+    isShowing: Bool = true
+  ) async throws -> Applied {
+    let now = clock.now()
+    let (applied, closing) = try await store.write(origin: .remote) { transaction in
+      let changes = transaction.database.totalChangesCount
+      transaction.source = .sync
+      var settlement = Settlement(
+        transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
+        backoff: configuration.backoff, decisions: decisions.pushed, pullDecisions: decisions.pulled,
+        pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
+      settlement.orphans = configuration.orphans
+      settlement.journalLimits = configuration.journal
+      try settlement.settle(plan.batch, response.outcomes)
+      var pages = response.pages
+      var isShown = isShowing && !pages.contains(where: \.more)
+      for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
+      if isShown && !pages.isEmpty { try settlement.settleUndecided() }
+      var applied = Applied(report: settlement.report)
+      applied.waitsForPages = !settlement.undecided.isEmpty
+      transaction.source = .remote
+      try SecretWork.sweep(in: transaction)
+      try GivenBack.sweep(in: transaction)
+      var pull = try PullApplication(transaction, now: now)
+      pull.orphans = configuration.orphans
+      pull.history = response.history
+      pull.comparison.policy = configuration.restored
+      pull.leavesUnchanged = true
+      for index in pages.indices {
+        if !isShown && !pages[index].more {
+          applied.putOff.append(pages[index].scope)
+          pages[index].more = true
+        }
+        if try pull.take(pages[index], generation: plan.generations[pages[index].scope]) {
+          applied.upToDate.append(pages[index].scope)
+        }
+      }
+      applied.report.overwritten += try pull.comparison.end(response.history)
+      applied.report.pulled += pull.pulled
+      applied.report.lost += pull.comparison.lost
+      applied.report.givenBack += pull.comparison.givenBack
+      applied.report.overwritten += pull.overwritten
+      applied.report.repaired += pull.repaired
+      applied.report.leaving += pull.leaving
+      applied.report.rebased += pull.rebased
+      applied.report.unreadable += pull.unreadable
+      var closing = Closing()
+      closing.unchanged = pull.unchanged
+      closing.isWriting = transaction.database.totalChangesCount != changes
+      let isLast =
+        !plan.holdsBack && applied.putOff.isEmpty && !response.pages.contains(where: \.more)
+        && plan.batch.items.count < configuration.batchSize
+      try close(&closing, applied.report, sofar, isLast: isLast, now, in: transaction)
+      return (applied, closing)
+    }
+    if let estimate = closing.estimate { clock.noteSaved(estimate) }
+    if let row = closing.row { sofar?.confirm(row) }
+    for state in closing.unchanged { heard.note(state.scope, at: now) }
+    return applied
+  }
+
+  /// What an exchange leaves in the file beside what it brought, and only where it brought something.
+  private struct Closing: Sendable {
+    var isWriting = false
+    var unchanged: [PullState] = []
+    var estimate: SyncClock.Estimate?
+    var row: SyncDiary.Row?
+  }
+
+  /// Writes the clock's estimate, the time of the pull, the row of the log and the end of the lease into a transaction
+  /// that writes something; an idle one stays empty, and makes no commit.
+  private func close(
+    _ closing: inout Closing, _ step: SyncReport, _ sofar: SyncDiary.Progress?, isLast: Bool, _ now: Int64,
+    in transaction: WriteTransaction
+  ) throws {
+    for var state in closing.unchanged {
+      let age = now.subtractingClamped(state.pulledAt ?? 0)
+      guard closing.isWriting || !(0..<HeardScopes.interval).contains(age) else { continue }
+      state.pulledAt = now
+      try state.save(in: transaction)
+      closing.isWriting = true
+    }
+    guard closing.isWriting || clock.mustSave else { return }
+    if let estimate = clock.unsaved {
+      try SyncValues.save(estimate, in: transaction)
+      closing.estimate = estimate
+    }
+    closing.row = try sofar?.note(step, at: now, in: transaction)
+    if isLast && lease.isHeld { try lease.release(in: transaction) }
+  }
+}

@@ -1,0 +1,95 @@
+import BothyStore
+
+extension DecisionJournal {
+  /// Brings back what a decision took from the user, as a new local write: of a record that is here the lost fields
+  /// alone, on top of what it is now; one that is gone as a new record; a deletion that was undone is made again.
+  /// Sensitive fields are not kept, so they stay as they are.
+  ///
+  /// One transaction; the next sync sends it, and it may give way again. Throws `SyncError` `.expired` when the entry
+  /// is kept no longer, `.alreadyRestored` the second time, `.notRestorable` when nothing was lost or the content does
+  /// not fit the schema any more, and `StoreError` as a save does. Nothing is changed then.
+  ///
+  /// ```swift
+  /// for entry in try store.journal.entries(of: todo.recordID, losing: true) where entry.isRestorable {
+  ///   try await store.journal.restore(entry)
+  /// }
+  /// ```
+  @discardableResult
+  public func restore(_ entry: JournalEntry) async throws -> SaveReceipt { try await restore(entry.number) }
+
+  /// The same by the entry's number.
+  @discardableResult
+  public func restore(_ number: Int64) async throws -> SaveReceipt {
+    guard let entry = try entry(number) else { throw Self.expired(number) }
+    let store = store
+    let place = entry.lostContainer ?? entry.record.type
+    let receipt = try await store.engine.locks.withWrite(place) {
+      try await store.store.write { transaction in
+        let now = store.clock.now()
+        guard let entry = try Journal.entry(number, in: transaction) else { throw Self.expired(number) }
+        try Self.apply(entry, at: now, in: transaction)
+        try Journal.setRestored(number, at: now, in: transaction)
+        return try store.receipt(writing: entry.record, in: transaction)
+      }
+    }
+    store.askAfterSave(RequestOptions())
+    return receipt
+  }
+
+  private static func apply(_ entry: JournalEntry, at now: Int64, in transaction: WriteTransaction) throws {
+    if entry.restored != nil {
+      throw SyncError(
+        .alreadyRestored,
+        "Entry \(entry.number) of the journal was restored before. Look at \(entry.record) as it is now.",
+        record: entry.record)
+    }
+    guard entry.isRestorable else {
+      throw SyncError(
+        .notRestorable,
+        "Entry \(entry.number) of the journal took nothing of \(entry.record), or keeps it no longer. Restore one "
+          + "that lists what was lost.", record: entry.record)
+    }
+    guard let table = transaction.catalog.tableIfKnown(entry.record.type) else {
+      throw SyncError(
+        .notRestorable,
+        "The app's schema has no type '\(entry.record.type)' any more, so entry \(entry.number) of the journal has no "
+          + "place. Declare the type again, or take the content from `JournalEntry.lost`.",
+        record: entry.record)
+    }
+    guard let lost = entry.lost else {
+      if try transaction.exists(entry.record) {
+        try transaction.delete(entry.record)
+      } else if try !Outbox.knows(entry.record, in: transaction) {
+        try Outbox.assumeDeleted(entry.record, at: now, in: transaction)
+      }
+      return
+    }
+    let content = JournalContent(entry, table.schema)
+    guard try transaction.exists(entry.record) else {
+      return try transaction.insert(content.record(lost))
+    }
+    var fields: [String: FieldValue] = [:]
+    for field in entry.lostFields { fields[field.name] = try content.value(field.local, of: field.name) }
+    if entry.isGone && entry.lostFields.isEmpty { fields = try content.record(lost).fields }
+    if !fields.isEmpty { try transaction.update(entry.record, fields: fields) }
+    if let place = entry.lostContainer, !entry.isGone { try transaction.move(entry.record, to: place) }
+  }
+
+  private static func expired(_ number: Int64) -> SyncError {
+    SyncError(
+      .expired,
+      "The journal keeps nothing of entry \(number) any more. Entries go by age, number and size: raise "
+        + "`SyncConfiguration.journal` to keep them longer.")
+  }
+}
+
+extension Journal {
+  static func setRestored(_ number: Int64, at time: Int64, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_journal SET restored = ?2 WHERE number = ?1", in: transaction.database)
+    update.bind(number, at: 1)
+    update.bind(time, at: 2)
+    try update.run()
+    transaction.touchBookkeeping()
+  }
+}

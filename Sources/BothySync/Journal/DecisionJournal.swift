@@ -1,0 +1,117 @@
+public import BothyStore
+
+/// What became of local writes, with the content that gave way: kept in the file, written in the transaction that
+/// decided, bounded by `SyncConfiguration.journal`.
+///
+/// ```swift
+/// for entry in try store.journal.entries(losing: true) {
+///   for field in entry.lostFields { print("\(entry.record): \(field.name) was \(field.local), is \(field.now)") }
+/// }
+/// ```
+public struct DecisionJournal: Sendable {
+  let store: SyncedStore
+
+  /// SQL of what took content; see `JournalEntry.isUndoneDeletion`.
+  private static let losing = """
+    share = 1 AND (lost IS NOT NULL
+      OR kind = 2 AND (verdict = 2 OR verdict = 3 AND cause <> 7 OR verdict = 6 AND cause IN (6, 8)))
+    """
+
+  /// Decisions, the newest first. One read of at most `limit` rows where no type is named and nothing is filtered.
+  ///
+  /// - Parameters:
+  ///   - record: only those about this record.
+  ///   - losing: only those that took local content, or undid a deletion.
+  ///   - number: only those after the entry with this number.
+  ///   - last: only those before the entry with this number, for the next page.
+  public func entries(
+    of record: RecordID? = nil, losing: Bool = false, after number: Int64? = nil, before last: Int64? = nil,
+    limit: Int = 50
+  ) throws -> [JournalEntry] {
+    var conditions: [String] = []
+    var arguments: [FieldValue] = []
+    if let record {
+      conditions.append("type = ? AND id = ?")
+      arguments += [.text(record.type), .text(record.id)]
+    }
+    if losing {
+      conditions.append(Self.losing)
+    }
+    conditions.append("number > ? AND number < ? ORDER BY number DESC")
+    arguments += [.int(number ?? 0), .int(last ?? .max)]
+    let (condition, values) = (conditions.joined(separator: " AND "), arguments)
+    return try store.store.read { try Journal.entries(where: condition, values, limit: limit, in: $0) }
+  }
+
+  /// The decision with this number; nil when it is kept no longer. One look-up.
+  public func entry(_ number: Int64) throws -> JournalEntry? {
+    try store.store.read { try Journal.entry(number, in: $0) }
+  }
+
+  /// The number of the newest decision; 0 before the first. It never falls, whatever is removed.
+  public func lastNumber() throws -> Int64 { try store.store.read { try Journal.end(in: $0) } }
+
+  /// Each decision after `number`, in the order in which they were made, those of other processes too; nil begins with
+  /// the next one. A reader that keeps the number of the last one that it took goes on behind it after a relaunch; what
+  /// was removed by then as too old is missing. One read for a hundred decisions, and one for each commit meanwhile.
+  public func updates(after number: Int64? = nil) -> JournalUpdates {
+    JournalUpdates(store: store, start: number)
+  }
+}
+
+extension SyncedStore {
+  /// What became of local writes, with the content that they lost.
+  public var journal: DecisionJournal { DecisionJournal(store: self) }
+}
+
+/// Decisions as they are made; see `DecisionJournal.updates`. Ends when the task is cancelled or the store is closed.
+public struct JournalUpdates: AsyncSequence, Sendable {
+  public typealias Element = JournalEntry
+  public typealias Failure = StoreError
+
+  let store: SyncedStore
+  let start: Int64?
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let store: SyncedStore
+    private var commits: CommitStream.AsyncIterator
+    private var last: Result<Int64, StoreError>
+    private var found: ArraySlice<JournalEntry> = []
+
+    fileprivate init(_ store: SyncedStore, after start: Int64?) {
+      self.store = store
+      // Before the first look, so that no commit falls between.
+      commits = store.store.allCommits.makeAsyncIterator()
+      last = Result { () throws(StoreError) -> Int64 in
+        if let start { return start }
+        do { return try store.journal.lastNumber() } catch { throw StoreError(error, path: store.store.path) }
+      }
+    }
+
+    /// Waits for the next decision; nil once the task is cancelled or the store is closed.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(StoreError) -> JournalEntry? {
+      while !Task.isCancelled {
+        if let entry = found.popFirst() {
+          last = .success(entry.number)
+          return entry
+        }
+        let number = try last.get()
+        do {
+          found = try await store.store.read { transaction in
+            try Journal.entries(
+              where: "number > ? ORDER BY number", [.int(number)], limit: 100, in: transaction)
+          }[...]
+        } catch is CancellationError { return nil } catch {
+          throw StoreError(error, path: store.store.path)
+        }
+        if found.isEmpty, await commits.next(isolation: actor) == nil { return nil }
+      }
+      return nil
+    }
+  }
+
+  /// Without a number decisions count from this call on.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store, after: start) }
+}

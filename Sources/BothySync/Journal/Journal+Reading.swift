@@ -1,0 +1,115 @@
+import BothyStore
+
+/// Reading the journal.
+extension Journal {
+  /// Whether a write at this revision is part of what the entry has pending.
+  static func belongs(_ revision: Int64, to entry: OutboxEntry) -> Bool {
+    revision <= entry.revision && revision >= entry.revision - span
+  }
+
+  /// What became of a write at a revision; nil when nothing was decided, or so long ago that it was forgotten.
+  static func outcome(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
+    -> SaveOutcome?
+  {
+    try entry(of: id, at: revision, in: transaction)?.outcome
+  }
+
+  private static func entry(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
+    -> JournalEntry?
+  {
+    try entries(
+      where: """
+        type = ? AND id = ? AND verdict NOT IN \(Verdict.open) AND revision BETWEEN ? AND ? ORDER BY number
+        """,
+      [.text(id.type), .text(id.id), .int(revision), .int(revision + span)], limit: 1, in: transaction
+    ).first
+  }
+
+  /// The content that a write at this revision lost; nil where nothing was lost.
+  static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> Record? {
+    guard let lost = try entry(of: id, at: revision, in: transaction)?.lost else { return nil }
+    let table = try transaction.catalog.table(id.type)
+    var repaired = false
+    let row = try table.row(lost, container: id.type, version: nil, repaired: &repaired)
+    return Record(id: id.id, row, table)
+  }
+
+  /// The newest verdict on a record.
+  static func last(of id: RecordID, in transaction: ReadTransaction) throws -> SaveOutcome? {
+    try entries(
+      where: "type = ? AND id = ? AND verdict NOT IN \(Verdict.open) ORDER BY number DESC",
+      [.text(id.type), .text(id.id)], limit: 1, in: transaction
+    ).first?.outcome
+  }
+
+  static func entry(_ number: Int64, in transaction: ReadTransaction) throws -> JournalEntry? {
+    try entries(where: "number = ?", [.int(number)], limit: 1, in: transaction).first
+  }
+
+  private static let columns = """
+    number, type, id, verdict, at, version, reason, lost, cause, kind, names, base, now, now_at, place, attempts,
+    retry_at, restored, revision
+    """
+
+  /// `condition` is SQL of this module's own, with its order.
+  static func entries(
+    where condition: String, _ arguments: [FieldValue] = [], limit: Int, in transaction: ReadTransaction
+  ) throws -> [JournalEntry] {
+    let select = try PreparedStatement(
+      "SELECT \(columns) FROM bothy_journal WHERE \(condition) LIMIT ?", in: transaction.database)
+    for (index, argument) in (arguments + [.int(Int64(max(0, limit)))]).enumerated() {
+      select.bind(argument, at: Int32(index + 1))
+    }
+    defer { select.reset() }
+    var entries: [JournalEntry] = []
+    while try select.step() { entries.append(try entry(from: select)) }
+    return entries
+  }
+
+  private static func entry(from row: PreparedStatement) throws -> JournalEntry {
+    func document(_ column: Int32) -> FieldsDocument? {
+      row.isNull(at: column) ? nil : FieldsDocument(canonical: row.bytes(at: column))
+    }
+    func number(_ column: Int32) -> Int64? { row.isNull(at: column) ? nil : row.int(at: column) }
+    let verdict = Verdict(rawValue: row.int(at: 3))
+    let cause = JournalEntry.Cause(rawValue: row.int(at: 8)) ?? .acknowledged
+    let version = row.text(at: 5) ?? ""
+    let outcome: SaveOutcome =
+      switch verdict {
+      case .accepted: .accepted(version: version)
+      case .merged, .merging: .merged(version: version)
+      case .overwritten: .overwritten(version: version)
+      case .rejected, .refused: try row.text(at: 6).map { .rejected(try Rejection(json: $0)) } ?? .unknown
+      case .withdrawn: .withdrawn
+      case nil: .unknown
+      }
+    let lost = document(7)
+    let now = document(12)
+    var entry = JournalEntry(
+      number: row.int(at: 0), record: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
+      change: Operation.Kind(number: row.int(at: 9)), outcome: outcome, cause: cause,
+      isFinal: verdict != .merging && verdict != .refused, decided: row.int(at: 4), lost: lost)
+    if let lost {
+      entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, document(11), now)
+      entry.isGone = now == nil && row.text(at: 10) != nil
+    }
+    entry.lostContainer = row.text(at: 14)
+    entry.replaced = number(13)
+    entry.restored = number(17)
+    entry.attempts = Int(row.int(at: 15))
+    entry.retryAt = number(16)
+    entry.revision = number(18)
+    return entry
+  }
+
+  private static func fields(
+    _ names: [String], _ local: FieldsDocument, _ base: FieldsDocument?, _ now: FieldsDocument?
+  ) throws -> [JournalEntry.LostField] {
+    guard !names.isEmpty else { return [] }
+    let (local, base, now) = (try local.members(), try base?.members(), try now?.members())
+    return names.map {
+      JournalEntry.LostField(
+        name: $0, base: base?[$0] ?? .null, local: local[$0] ?? .null, now: now?[$0] ?? .null)
+    }
+  }
+}

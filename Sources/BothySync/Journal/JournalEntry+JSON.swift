@@ -1,0 +1,80 @@
+package import BothyStore
+
+/// A decision as JSON and as sentences, for whoever shows it.
+extension JournalEntry {
+  /// The word for what became of the write.
+  package var verdict: String {
+    switch outcome {
+    case .accepted: "accepted"
+    case .merged: "merged"
+    case .overwritten: "overwritten"
+    case .rejected: isFinal ? "rejected" : "refused"
+    case .withdrawn: "withdrawn"
+    case .pending, .draft, .expired, .unknown: "unknown"
+    }
+  }
+
+  /// Why, in a sentence.
+  package var sentence: String {
+    switch cause {
+    case .acknowledged: "The server took it."
+    case .agreed: "The server had the same already."
+    case .merge:
+      isUndoneDeletion
+        ? "Another device had changed it, so the deletion was undone."
+        : isGone
+          ? "Another device had deleted it."
+          : "Another device had changed it too, and the merge policy decided."
+    case .together: "It gave way with what it was written together with."
+    case .rejectionPolicy: "The server refused it, so it was undone."
+    case .refused: "It is still pending; the inbox has it."
+    case .reverted: "It was undone by a decision."
+    case .keptLocal: "It was kept here and not sent, by a decision."
+    case .evicted: "The record was removed from this device, by a decision."
+    case .orphaned: "Another device had deleted what it refers to."
+    case .takenBack: "It was deleted here before the server heard of it."
+    case .purged: "It was purged."
+    case .otherHistory: "The server that was adopted has no such record."
+    case .unsendable: "Nothing was left of it to send."
+    case .online: "It was asked of the server at once."
+    case .typeDropped: "The app has no such type any more."
+    }
+  }
+
+  /// Writes `number, type, id, change, verdict, cause, why, version, reason, decided, replaced, restored, restorable,
+  /// lost, lostFields, container, gone`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("number", number)
+    writer.members(record)
+    writer.member("change", change.rawValue)
+    writer.member("verdict", verdict)
+    writer.member("cause", cause.name)
+    writer.member("why", sentence)
+    writer.member("final", isFinal)
+    switch outcome {
+    case .accepted(let version), .merged(let version), .overwritten(let version):
+      writer.member("version", version)
+    case .rejected(let reason):
+      writer.object("reason") { writer in
+        writer.member("code", reason.code)
+        writer.member("message", reason.message)
+      }
+    case .pending, .draft, .withdrawn, .expired, .unknown: break
+    }
+    writer.member("decided", decided)
+    writer.member("replaced", replaced)
+    writer.member("restored", restored)
+    writer.member("restorable", isRestorable)
+    writer.member("undoneDeletion", isUndoneDeletion)
+    writer.member("gone", isGone)
+    writer.member("container", lostContainer)
+    writer.key("lost")
+    if let lost { writer.raw(lost.bytes) } else { writer.null() }
+    writer.list("lostFields", lostFields) { writer, field in
+      writer.member("field", field.name)
+      writer.member("base", field.base)
+      writer.member("local", field.local)
+      writer.member("now", field.now)
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import BothyStore
+
+/// How far a reader of reports was told, by its name: kept in the file, so that it goes on there after a relaunch.
+struct ReaderPosition {
+  let name: String
+  let store: Store
+  /// The number of the journal's newest entry when the store was opened: where a new reader begins.
+  let opened: Int64
+  private var kept: Int64?
+  private var reached: Int64?
+
+  init(name: String, store: Store, opened: Int64) {
+    self.name = name
+    self.store = store
+    self.opened = opened
+  }
+
+  private var key: String { "reader:" + name }
+
+  /// What was decided between the place that the reader had reached and the opening of the store, or this moment; nil
+  /// when that is nothing to be told.
+  mutating func catchUp(toNow: Bool) async -> SyncReport? {
+    let (key, opened) = (key, opened)
+    // Unreadable: the first report reads it.
+    let found = try? await store.read { transaction in
+      let kept = try SyncValues.value(key, in: transaction).flatMap { Int64($0) }
+      return (kept, try toNow ? Journal.end(in: transaction) : opened)
+    }
+    guard let (kept, end) = found else { return nil }
+    self.kept = kept
+    let begin = kept ?? opened
+    reached = max(begin, end)
+    guard begin < end else { return nil }
+    let report = await told(after: begin, upTo: end)
+    return report.synced.isEmpty && report.failures.isEmpty ? nil : report
+  }
+
+  /// A report with what else was decided up to it, and without what was told before.
+  mutating func completed(_ told: ToldReport) async -> SyncReport {
+    var report = told.report
+    guard let end = told.decided, let reached else { return report }
+    guard end > reached else {
+      report.synced = []
+      report.failures = []
+      report.overwritten = []
+      return report
+    }
+    let known = await self.told(after: reached, upTo: end)
+    let (synced, failures) = (Set(report.synced), Set(report.failures.map(Refusal.init)))
+    report.synced = known.synced.filter { !synced.contains($0) } + report.synced
+    report.failures = known.failures.filter { !failures.contains(Refusal($0)) } + report.failures
+    self.reached = end
+    return report
+  }
+
+  /// Two tellings of one refusal.
+  private struct Refusal: Hashable {
+    var record: RecordID
+    var revision: Int64
+    var code: String
+
+    init(_ failure: SyncFailure) {
+      record = failure.record
+      revision = failure.revision
+      code = failure.code
+    }
+  }
+
+  private func told(after: Int64, upTo end: Int64) async -> SyncReport {
+    // Unreadable: then the report says what it says by itself.
+    let report = try? await store.read { transaction in
+      var report = SyncReport()
+      var last = after
+      while true {
+        let entries = try Journal.entries(
+          where: "number > ? AND number <= ? ORDER BY number", [.int(last), .int(end)], limit: 500,
+          in: transaction)
+        for entry in entries { try report.add(entry, in: transaction) }
+        guard let next = entries.last?.number else { return report }
+        last = next
+      }
+    }
+    return report ?? SyncReport()
+  }
+
+  /// Keeps in the file how far the reader was told. No commit when that has not changed.
+  mutating func keep() async {
+    guard let reached, reached != kept else { return }
+    let (key, store) = (key, store)
+    // A task of its own: what was told is kept although the reader was cancelled meanwhile.
+    let keeping = Task {
+      try await store.write(origin: .remote) { try SyncValues.set(key, String(reached), in: $0) }
+    }
+    // Not kept, it is told again after a relaunch.
+    if case .success = await keeping.result { kept = reached }
+  }
+}
+
+extension SyncReport {
+  /// Adds what the journal says of one decision, as far as callbacks are told of it.
+  fileprivate mutating func add(_ entry: JournalEntry, in transaction: ReadTransaction) throws {
+    if let action = entry.action { note(entry.record, action) }
+    guard case .rejected(let reason) = entry.outcome, [.refused, .rejectionPolicy].contains(entry.cause)
+    else {
+      return
+    }
+    let pending = try Outbox.entry(entry.record, in: transaction)
+    let isOpen = !entry.isFinal && pending?.revision == entry.revision
+    failures.append(
+      SyncFailure(
+        record: entry.record, operation: entry.change, rejection: reason, attempts: max(1, entry.attempts),
+        nextRetry: isOpen ? entry.retryAt : nil, revision: entry.revision ?? 0,
+        local: try isOpen ? Outbox.localContent(of: entry.record, in: transaction) : entry.lost))
+  }
+}
+
+extension JournalEntry {
+  /// What a sync did to the record by this decision; nil where it was no sync's, or is not done yet.
+  fileprivate var action: SyncedRecord.Action? {
+    guard isFinal, outcome != .withdrawn else { return nil }
+    switch cause {
+    case .acknowledged:
+      switch change {
+      case .insert: return .insertedOnServer
+      case .update: return .updatedOnServer
+      case .delete: return .deletedFromServer
+      }
+    case .agreed: return change == .delete ? .alreadyDeleted : .updatedCache
+    case .merge, .together: return isGone ? .removedFromCache : .updatedCache
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import BothyStore
+
+/// Records that leave what this device follows by what the server answers, and those that come back.
+extension Settlement {
+  /// Whether the server showed by its verdict that the record may be seen, where this device follows it.
+  func isInSight(
+    _ verdict: Outcome.Verdict, _ operation: Operation, _ entry: OutboxEntry
+  ) throws -> Bool {
+    let container: String
+    switch verdict {
+    case .applied(_, _, let record), .duplicate(_, _, let record):
+      container = record?.container ?? operation.container ?? entry.container ?? entry.record.type
+    case .conflict(let current?) where !current.isDeleted: container = current.container
+    case .conflict, .rejected, .waiting: return false
+    }
+    return try PullState.scopes(in: transaction).contains { $0.contains(container) }
+  }
+
+  /// Whether an operation moved the record out of all that is followed here, or others did, as a conflict tells.
+  func isMovedAway(
+    _ operation: Operation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
+  ) throws -> Bool {
+    var destination = operation.kind == .update ? operation.container : nil
+    if case .conflict(let current?) = verdict { destination = current.isDeleted ? nil : current.container }
+    guard let container = destination else { return false }
+    let scopes = try PullState.scopes(in: transaction)
+    return scopes.contains { $0.contains(entry.container ?? entry.record.type) }
+      && !scopes.contains { $0.contains(container) }
+  }
+
+  /// Removes the record unless something of it is still pending: then it goes when that is settled.
+  func letGo(_ id: RecordID, _ table: TypeTable) throws {
+    guard let left = try Outbox.entry(id, in: transaction) else {
+      try transaction.evict(table, id: id.id)
+      return
+    }
+    let isMoved = try transaction.row(table, id: id.id).map { left.destination($0.container) != nil } ?? false
+    if !isMoved { try Outbox.leave(id, in: transaction) }
+  }
+}

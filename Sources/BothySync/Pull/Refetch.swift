@@ -1,0 +1,145 @@
+import BothyStore
+
+/// What is to be asked of the server again, because what it has is not known here: single records, the records of a
+/// type, whole containers (rule R26). A mark is durable, and ends when the server has answered.
+///
+/// While a mark is open, no answer that may lack what it is about counts as complete.
+enum Refetch {
+  /// A row names a record; or a type, with no id; or, with no type, a container and those below it as the id. `mark` tells
+  /// a mark from one that was made later for the same.
+  static let sql = """
+    CREATE TABLE IF NOT EXISTS bothy_refetch (
+      type TEXT NOT NULL, id TEXT NOT NULL, container TEXT, mark INTEGER NOT NULL, PRIMARY KEY (type, id)
+      ) STRICT, WITHOUT ROWID
+    """
+
+  struct Mark: Sendable, Hashable {
+    var type: String
+    var id: String
+    var number: Int64
+
+    var record: RecordID { RecordID(type: type, id: id) }
+  }
+
+  private struct Row {
+    var mark: Mark
+    var container: String
+    /// Whether no container was noted.
+    var isUnplaced: Bool
+  }
+
+  /// - Parameter container: where it was last known to be; nil stands for its type's own.
+  static func mark(_ id: RecordID, in container: String?, in transaction: WriteTransaction) throws {
+    try note(id.type, id.id, container, transaction)
+  }
+
+  static func mark(type: String, in transaction: WriteTransaction) throws {
+    try note(type, "", nil, transaction)
+  }
+
+  /// Marks a container that belongs to a larger scope, which itself need not be pulled again.
+  static func mark(container: String, in transaction: WriteTransaction) throws {
+    let isPulled = try PullState.scopes(in: transaction)
+      .contains(PullScope(container: container, includesChildren: true))
+    try note("", container, isPulled ? "" : nil, transaction)
+  }
+
+  private static func note(
+    _ type: String, _ id: String, _ container: String?, _ transaction: WriteTransaction
+  ) throws {
+    let insert = try PreparedStatement(
+      "INSERT OR REPLACE INTO bothy_refetch VALUES (?, ?, ?, random())", in: transaction.database)
+    insert.bind(type, at: 1)
+    insert.bind(id, at: 2)
+    insert.bind(container, at: 3)
+    try insert.run()
+    transaction.touchBookkeeping()
+  }
+
+  /// The answer for a mark has come. One that was made again meanwhile stays.
+  static func end(_ marks: some Sequence<Mark>, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_refetch WHERE type = ? AND id = ? AND mark = ?", in: transaction.database)
+    for mark in marks {
+      delete.bind(mark.type, at: 1)
+      delete.bind(mark.id, at: 2)
+      delete.bind(mark.number, at: 3)
+      try delete.run()
+    }
+  }
+
+  /// Everything in the scope has come: ends the marks of its records and of containers that belong to it. Costs one
+  /// look-up where nothing is marked. True if the scope was pulled for its mark alone.
+  static func end(in scope: PullScope, in transaction: WriteTransaction) throws -> Bool {
+    var wasOnlyMarked = false
+    let ended = try rows(in: transaction).filter { row in
+      guard row.mark.type.isEmpty else {
+        return row.mark.id.isEmpty ? scope == .space : scope.contains(row.container)
+      }
+      let marked = PullScope(container: row.mark.id, includesChildren: true)
+      // The type of such a mark is empty, and so is its container where the scope has a cursor of its own.
+      if marked == scope { wasOnlyMarked = row.isUnplaced }
+      return scope.contains(marked)
+    }
+    try end(ended.map(\.mark), in: transaction)
+    return wasOnlyMarked
+  }
+
+  /// The containers to be pulled again that belong to what is pulled.
+  static func containers(in scopes: [PullScope], in transaction: ReadTransaction) throws -> [PullScope] {
+    try rows(where: "type = ''", in: transaction)
+      .map { PullScope(container: $0.mark.id, includesChildren: true) }
+      .filter { marked in scopes.contains { $0.contains(marked) } && !scopes.contains(marked) }
+  }
+
+  /// The types to be fetched again that this schema declares.
+  static func types(in transaction: ReadTransaction) throws -> [Mark] {
+    try rows(where: "type <> '' AND id = ''", in: transaction).map(\.mark)
+      .filter { transaction.catalog.tableIfKnown($0.type)?.schema.isSynced ?? false }
+  }
+
+  /// The next records to be asked for, all of one type, at most `limit`.
+  static func records(
+    in scopes: [PullScope], limit: Int, in transaction: ReadTransaction
+  ) throws -> [Mark] {
+    var found: [Mark] = []
+    for row in try rows(where: "type <> '' AND id <> ''", in: transaction) {
+      guard found.isEmpty || found[0].type == row.mark.type, found.count < limit else { break }
+      guard scopes.contains(where: { $0.contains(row.container) }),
+        transaction.catalog.tableIfKnown(row.mark.type)?.schema.isSynced ?? false
+      else { continue }
+      found.append(row.mark)
+    }
+    return found
+  }
+
+  /// Whether the local answer to a query may lack something.
+  static func isOpen(_ query: RecordQuery, in transaction: ReadTransaction) throws -> Bool {
+    let scope = query.container.map { PullScope(container: $0, includesChildren: query.includesChildren) }
+    return try rows(where: "type = ?1 OR type = ''", [.text(query.type)], in: transaction).contains { row in
+      guard let scope else { return true }
+      if row.mark.type.isEmpty {
+        return scope.overlaps(PullScope(container: row.mark.id, includesChildren: true))
+      }
+      return row.mark.id.isEmpty || scope.contains(row.container)
+    }
+  }
+
+  private static func rows(
+    where condition: String = "1", _ arguments: [FieldValue] = [], in transaction: ReadTransaction
+  ) throws -> [Row] {
+    let select = try PreparedStatement(
+      "SELECT type, id, coalesce(container, type), mark, container IS NULL FROM bothy_refetch WHERE \(condition) ORDER BY type, id",
+      in: transaction.database)
+    for (index, argument) in arguments.enumerated() { select.bind(argument, at: Int32(index + 1)) }
+    defer { select.reset() }
+    var rows: [Row] = []
+    while try select.step() {
+      let mark = Mark(
+        type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "", number: select.int(at: 3))
+      rows.append(
+        Row(mark: mark, container: select.text(at: 2) ?? "", isUnplaced: select.int(at: 4) != 0))
+    }
+    return rows
+  }
+}

@@ -1,0 +1,174 @@
+import BothyStore
+
+/// Asks the server for what is marked as unknown here, at the end of a pass that pulls, and ends the marks.
+///
+/// Costs one look at the marks; then one round trip and two transactions for each five hundred records of a type. What is
+/// killed goes on with the next sync.
+struct Refetching: Sendable {
+  let store: Store
+  let remote: any RemoteStorage
+  /// What the pass pulls; records elsewhere wait for a pass that pulls there.
+  let scopes: [PullScope]
+  /// Whether that is all that is followed.
+  let isWhole: Bool
+
+  /// What was brought, so far.
+  struct Done: Sendable {
+    var requests = 0
+    var pulled = 0
+    /// The highest position of a record that came.
+    var position: Int64 = 0
+    /// Whether the server does not answer by id: the scopes are pulled anew instead.
+    var needsPull = false
+  }
+
+  /// Throws `RemoteError`, `StoreError`, `CancellationError`.
+  func run() async throws -> Done {
+    var done = Done()
+    while true {
+      try Task.checkCancellation()
+      let marks = try await store.read {
+        try Refetch.records(in: scopes, limit: Comparison.fetchLimit, in: $0)
+      }
+      guard let type = marks.first?.type else { break }
+      guard try await asking(&done, { try await fetch(marks, of: type, &$0) }) else { return done }
+    }
+    guard isWhole else { return done }
+    for mark in try await store.read({ try Refetch.types(in: $0) }) {
+      for scope in scopes {
+        guard try await asking(&done, { try await fetchAll(mark.type, in: scope, &$0) }) else { return done }
+      }
+      try await store.write(origin: .remote) { try Refetch.end([mark], in: $0) }
+    }
+    return done
+  }
+
+  /// A server that refuses such questions is asked for everything, as it was before there were any.
+  private func asking(_ done: inout Done, _ body: (inout Done) async throws -> Void) async throws -> Bool {
+    do {
+      try await body(&done)
+      return true
+    } catch let error as RemoteError where error.isRefusalOfQueries {
+      try await store.write(origin: .remote) { transaction in
+        for scope in scopes { try PullState.reset(scope, in: transaction) }
+      }
+      done.needsPull = true
+      return false
+    }
+  }
+
+  private func fetch(_ marks: [Refetch.Mark], of type: String, _ done: inout Done) async throws {
+    let versions = try await versions(of: marks.map(\.record))
+    let found = try await remote.records(of: type, ids: marks.map(\.id))
+    done.requests += 1
+    let present = Set(found.map(\.id))
+    let absent = marks.map(\.record).filter { !present.contains($0) }
+    try await bring(found, absent, versions, ending: marks, &done)
+  }
+
+  /// All records of a type in a scope, by id, so that what is made or deleted meanwhile moves none from page to page.
+  private func fetchAll(_ type: String, in scope: PullScope, _ done: inout Done) async throws {
+    var last: String?
+    while true {
+      try Task.checkCancellation()
+      var query = RecordQuery(
+        type, where: last.map { .compare(field: "id", .greater, .text($0)) } ?? .all,
+        order: [Ordering("id")], limit: Comparison.fetchLimit)
+      if scope != .space {
+        (query.container, query.includesChildren) = (scope.container, scope.includesChildren)
+      }
+      let here = try await ids(query)
+      let versions = try await versions(of: here)
+      let found = try await remote.query(query)
+      done.requests += 1
+      let isLast = found.count < Comparison.fetchLimit
+      let present = Set(found.map(\.id))
+      let highest = found.last?.id.id ?? ""
+      let absent = here.filter { !present.contains($0) && (isLast || $0.id <= highest) }
+      try await bring(found, absent, versions, ending: [], &done)
+      if isLast { return }
+      last = highest
+    }
+  }
+
+  private func ids(_ query: RecordQuery) async throws -> [RecordID] {
+    var all = query
+    all.limit = nil
+    let final = all
+    return try await store.read { try $0.ids(final).map { RecordID(type: final.type, id: $0) } }
+  }
+
+  private func versions(of records: [RecordID]) async throws -> [RecordID: String] {
+    try await store.read { transaction in
+      var versions: [RecordID: String] = [:]
+      for id in records {
+        guard let table = transaction.catalog.tableIfKnown(id.type) else { continue }
+        versions[id] = try transaction.row(table, id: id.id)?.version
+      }
+      return versions
+    }
+  }
+
+  private func bring(
+    _ found: [ServerRecord], _ absent: [RecordID], _ versions: [RecordID: String],
+    ending marks: [Refetch.Mark], _ done: inout Done
+  ) async throws {
+    let pulled = try await store.write(origin: .remote) { transaction in
+      let scopes = try PullState.scopes(in: transaction)
+      var difference = Comparison.Difference(versions: versions)
+      // What the server never had stays: it was made here, and accepted as it is.
+      difference.extra = absent.filter { versions[$0] != nil }
+      var wanted: [ServerRecord] = []
+      for record in found {
+        switch try place(of: record, scopes, in: transaction) {
+        case .here: wanted.append(record)
+        case .left: difference.extra.append(record.id)
+        case .elsewhere, .asKnown: continue
+        }
+      }
+      let (brought, _) = try Comparison.bring(wanted, difference, in: transaction)
+      try Refetch.end(marks, in: transaction)
+      return brought.count
+    }
+    done.pulled += pulled
+    done.position = max(done.position, found.compactMap { Int64($0.version) }.max() ?? 0)
+  }
+
+  private enum Place { case here, left, elsewhere, asKnown }
+
+  /// Whether a record belongs on this device: where it is followed, and where it was kept though it is not.
+  private func place(
+    of record: ServerRecord, _ scopes: [PullScope], in transaction: ReadTransaction
+  ) throws -> Place {
+    let isFollowed = scopes.contains { $0.contains(record.container) }
+    guard let table = transaction.catalog.tableIfKnown(record.id.type),
+      let row = try transaction.row(table, id: record.id.id)
+    else { return isFollowed ? .here : .elsewhere }
+    let container = row.container ?? record.id.type
+    if !isFollowed && scopes.contains(where: { $0.contains(container) }) { return .left }
+    let isSame =
+      row.version == record.version && container == record.container
+      && table.document(row) == record.fields
+    return try isSame && Outbox.mark(record.id, in: transaction) == nil ? .asKnown : .here
+  }
+}
+
+extension RemoteStorage {
+  /// The records of a type with these ids that the principal may see, at most a thousand of them. One round trip.
+  func records(of type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
+    var query = RecordQuery(type, where: .oneOf(field: "id", ids.map { .text($0) }))
+    query.limit = ids.count
+    return try await self.query(query)
+  }
+}
+
+extension RemoteError {
+  /// Whether the server answers no such question, now or later.
+  fileprivate var isRefusalOfQueries: Bool {
+    switch errorClass {
+    case .rejected, .notFound, .forbidden:
+      code != BoundRemote.otherServer && code != BoundRemote.signedOutCode
+    case .unreachable, .unauthenticated, .throttled, .serverError, .conflict: false
+    }
+  }
+}

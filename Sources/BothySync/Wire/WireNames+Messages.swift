@@ -1,0 +1,180 @@
+import BothyStore
+
+/// Messages with the names of the wire, and the same with the names of this device's schema.
+extension WireNames {
+  // MARK: to the wire
+
+  func wire(_ request: SyncRequest) -> SyncRequest {
+    var request = request
+    request.operations = request.operations.map(wire)
+    request.pulls = request.pulls.map { .init(wire($0.scope), cursor: $0.cursor) }
+    return request
+  }
+
+  func wire(_ operation: Operation) -> Operation {
+    var operation = operation
+    operation.record = wire(operation.record)
+    operation.container = operation.container.map(wire(container:))
+    guard let names = fields(of: local(type: operation.record.type)) else { return operation }
+    operation.fields = renamed(operation.fields, names.wire)
+    operation.secrets = Secrets(renamed(operation.secrets.values, names.wire))
+    return operation
+  }
+
+  func wire(_ scope: PullScope) -> PullScope {
+    PullScope(container: wire(container: scope.container), includesChildren: scope.includesChildren)
+  }
+
+  func wire(_ query: RecordQuery) -> RecordQuery {
+    var query = query
+    let names = fields(of: query.type)
+    query.type = wire(type: query.type)
+    query.container = query.container.map(wire(container:))
+    guard let names else { return query }
+    query.filter = query.filter.renamingFields(names.wire)
+    query.order = query.order.map { key in
+      var key = key
+      key.field = names.wire(key.field)
+      return key
+    }
+    query.include = query.include.map(names.wire)
+    return query
+  }
+
+  func wire(_ query: HistoryQuery) -> HistoryQuery {
+    var query = query
+    query.scope = wire(query.scope)
+    query.record = query.record.map(wire)
+    return query
+  }
+
+  /// The canonical fields of a record, whose type is named as here.
+  func wire(_ fields: [UInt8], of type: String) -> [UInt8] {
+    guard let names = self.fields(of: type) else { return fields }
+    return FieldsDocument(canonical: fields).renamed(names.wire).bytes
+  }
+
+  // MARK: from the wire
+
+  func local(_ response: SyncResponse, to request: SyncRequest) -> SyncResponse {
+    var response = response
+    let types = Dictionary(
+      request.operations.map { ($0.id, $0.record.type) }, uniquingKeysWith: { first, _ in first })
+    response.outcomes = response.outcomes.map { outcome in
+      var outcome = outcome
+      outcome.verdict = local(outcome.verdict, of: types[outcome.operation] ?? "")
+      return outcome
+    }
+    response.pages = response.pages.map { page in
+      var page = page
+      page.scope = local(page.scope)
+      page.changes = page.changes.map(local)
+      page.outOfScope = page.outOfScope.map(local)
+      page.unreadable = page.unreadable.map { record in
+        var record = record
+        record.record = local(record.record)
+        record.container = local(container: record.container)
+        return record
+      }
+      return page
+    }
+    return response
+  }
+
+  func local(_ record: ServerRecord) -> ServerRecord {
+    var record = record
+    record.id = local(record.id)
+    record.container = local(container: record.container)
+    if let names = fields(of: record.id.type) { record.fields = record.fields.renamed(names.local) }
+    return record
+  }
+
+  func local(_ scope: PullScope) -> PullScope {
+    PullScope(container: local(container: scope.container), includesChildren: scope.includesChildren)
+  }
+
+  func local(_ digest: ScopeDigest) -> ScopeDigest {
+    var digest = digest
+    digest.scope = local(digest.scope)
+    return digest
+  }
+
+  func local(_ history: ChangeHistory) -> ChangeHistory {
+    var history = history
+    history.entries = history.entries.map { entry in
+      var entry = entry
+      entry.record = local(entry.record)
+      entry.container = local(container: entry.container)
+      entry.movedFrom = entry.movedFrom.map(local(container:))
+      if let names = fields(of: entry.record.type) { entry.fields = entry.fields.map(names.local) }
+      return entry
+    }
+    return history
+  }
+
+  /// - Parameter type: that of the operation, by its name here.
+  private func local(_ verdict: Outcome.Verdict, of type: String) -> Outcome.Verdict {
+    switch verdict {
+    case .applied(let version, let modified, let record):
+      return .applied(version: version, modified: modified, record: record.map(local))
+    case .duplicate(let version, let modified, let record):
+      return .duplicate(version: version, modified: modified, record: record.map(local))
+    case .conflict(let current): return .conflict(current: current.map(local))
+    case .rejected(var rejection):
+      let names = fields(of: type)
+      for index in rejection.fields.indices {
+        rejection.fields[index].record = rejection.fields[index].record.map(local)
+        if let names { rejection.fields[index].field = names.local(rejection.fields[index].field) }
+      }
+      return .rejected(rejection)
+    case .waiting: return verdict
+    }
+  }
+
+  private func renamed<Value>(_ members: [String: Value], _ rename: (String) -> String) -> [String: Value] {
+    Dictionary(members.map { (rename($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+}
+
+extension FieldsDocument {
+  /// The same members under other names. One that can't be read is left as it is, for its reader to find.
+  func renamed(_ rename: (String) -> String) -> FieldsDocument {
+    var members: [(name: String, value: [UInt8])] = []
+    do {
+      try JSONReader.read(bytes, upTo: .max) { reader in
+        try reader.object { name, reader in members.append((rename(name), try reader.rawValue(upTo: .max))) }
+      }
+    } catch { return self }  // its reader finds the same and tells
+    members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    var writer = JSONWriter(reserving: bytes.count + 32)
+    writer.beginObject()
+    for (name, value) in members {
+      writer.key(name)
+      writer.raw(value)
+    }
+    writer.endObject()
+    return FieldsDocument(canonical: writer.bytes)
+  }
+}
+
+extension Predicate {
+  /// The same condition of fields that are called otherwise.
+  fileprivate func renamingFields(_ rename: (String) -> String) -> Predicate {
+    switch self {
+    case .all, .none, .matches: self
+    case .compare(let field, let comparison, let value): .compare(field: rename(field), comparison, value)
+    case .oneOf(let field, let values): .oneOf(field: rename(field), values)
+    case .contains(let field, let text, let ignoringCase):
+      .contains(field: rename(field), text, ignoringCase: ignoringCase)
+    case .beginsWith(let field, let text, let ignoringCase):
+      .beginsWith(field: rename(field), text, ignoringCase: ignoringCase)
+    case .includes(let field, let id): .includes(field: rename(field), id)
+    case .near(let field, let centre, let metres):
+      .near(field: rename(field), centre: centre, metres: metres)
+    case .inside(let field, let box): .inside(field: rename(field), box)
+    case .and(let parts): .and(parts.map { $0.renamingFields(rename) })
+    case .or(let parts): .or(parts.map { $0.renamingFields(rename) })
+    case .not(let part): .not(part.renamingFields(rename))
+    }
+  }
+}

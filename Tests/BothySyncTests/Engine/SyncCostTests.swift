@@ -1,0 +1,105 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What syncs cost in commits and requests, where an app and its extension share a file. A rise is a fault.
+@Suite("Costs of a sync", .timeLimit(.minutes(2)))
+struct SyncCostTests {
+  /// Two devices of one user: the file of `a` may be used by other processes.
+  private struct Scene {
+    let folder: TemporaryFolder
+    let world: SimulatedWorld
+    let b: SimulatedDevice
+    let remote: FaultyRemote
+    let store: SyncedStore
+
+    init(scopes: [PullScope] = [.space], followed: [PullScope] = [.space]) async throws {
+      folder = try TemporaryFolder()
+      world = try SimulatedWorld()
+      b = try world.addDevice("b", schema: .notes)
+      remote = FaultyRemote(InProcessRemote(world.authority))
+      var configuration = SyncConfiguration.quiet
+      configuration.pullScopes = scopes
+      store = try SyncedStore(
+        at: folder.path + "/cost.sqlite", schema: .notes, remote: remote, configuration: configuration,
+        clock: SyncClock(now: world.time.reader()))
+      try await store.save(Note(id: "first", "first"), options: RequestOptions(savePolicy: .cacheOnly))
+      for _ in 0..<2 { #expect(await store.sync().skipped == nil) }
+      await b.store.sync()
+    }
+
+    func cost(of body: () async throws -> Void) async throws -> [Int] {
+      let commits = try CommitCount(folder.path + "/cost.sqlite")
+      let requests = remote.requests.count
+      try await body()
+      return [try commits.sinceThen(), remote.requests.count - requests]
+    }
+  }
+
+  @Test("A sync that finds nothing makes no commit and one request")
+  func idle() async throws {
+    let scene = try await Scene()
+    let cost = try await scene.cost { for _ in 0..<3 { #expect(await scene.store.sync().skipped == nil) } }
+    #expect(cost == [0, 3])
+  }
+
+  @Test("A save makes one commit; its sync makes two, and one request")
+  func oneEdit() async throws {
+    let scene = try await Scene()
+    let save = try await scene.cost {
+      try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(savePolicy: .cacheOnly))
+    }
+    #expect(save == [1, 0])
+    let sync = try await scene.cost { #expect(await scene.store.sync().pushed == 1) }
+    #expect(sync == [2, 1])
+  }
+
+  @Test("A change of another device is one commit and one request")
+  func remoteChange() async throws {
+    let scene = try await Scene()
+    try scene.b.insert("y", "of b")
+    await scene.b.store.sync()
+    let cost = try await scene.cost { #expect(await scene.store.sync().pulled == 1) }
+    #expect(cost == [1, 1])
+  }
+
+  @Test("A hundred scopes without news cost no commit and two requests")
+  func manyScopes() async throws {
+    let scopes = (0..<100).map { PullScope(container: "book/\($0)", includesChildren: true) }
+    let scene = try await Scene(scopes: scopes)
+    let cost = try await scene.cost { #expect(await scene.store.sync().skipped == nil) }
+    #expect(cost == [0, 2])
+  }
+
+  @Test("What nothing new was said of counts as heard of now, and in the file within an hour")
+  func age() async throws {
+    let scene = try await Scene()
+    scene.world.time.advance(by: 1_800_000)
+    #expect(await scene.store.sync().skipped == nil)
+    let now = scene.world.time.now
+    #expect(try scene.store.containers().map(\.pulledAt) == [now])
+    let other = try SyncedStore(
+      at: scene.folder.path + "/cost.sqlite", schema: .notes, remote: scene.remote, configuration: .quiet,
+      clock: SyncClock(now: scene.world.time.reader()))
+    #expect(try other.containers().map(\.pulledAt) == [now - 1_800_000])
+    scene.world.time.advance(by: 1_800_000)
+    let cost = try await scene.cost { #expect(await scene.store.sync().skipped == nil) }
+    #expect(cost == [1, 1])
+    #expect(try other.containers().map(\.pulledAt) == [now + 1_800_000])
+  }
+
+  @Test("A sync that moved something stands in the log with its final counts, once")
+  func log() async throws {
+    let scene = try await Scene()
+    for number in 0..<3 { try scene.b.insert("n\(number)", "of b") }
+    await scene.b.store.sync()
+    try await scene.store.save(Note(id: "z", "z"), options: RequestOptions(savePolicy: .cacheOnly))
+    let before = try scene.store.recentSyncs().count
+    let report = await scene.store.sync()
+    let runs = try scene.store.recentSyncs()
+    #expect(runs.count == before + 1)
+    #expect(runs.first?.pushed == 1 && runs.first?.pulled == 3)
+    #expect(runs.first?.requests == report.requests && runs.first?.problem == nil)
+  }
+}

@@ -1,0 +1,199 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Old and new apps on one server: what an old app doesn't know, or can't read, survives all that it does.
+@Suite("Old and new app side by side", .timeLimit(.minutes(5)))
+struct SideBySideTests {
+  /// The old app counts priorities, must have a due date, and knows no colour.
+  private static let old = Schema(
+    version: 1,
+    types: [
+      TypeSchema(
+        "Note",
+        fields: [
+          FieldSchema("title", .text, merge: .keepBoth),
+          FieldSchema("count", .int, default: 0, merge: .counter),
+          FieldSchema("prio", .int, default: 0), FieldSchema("due", .int),
+          FieldSchema("place", .text, optional: true),
+        ])
+    ])
+  private static let new = Schema(
+    version: 2,
+    types: [
+      TypeSchema(
+        "Note",
+        fields: [
+          FieldSchema("heading", .text, merge: .keepBoth, wire: "title"),
+          FieldSchema("count", .int, default: 0, merge: .counter), FieldSchema("prio", .text, optional: true),
+          FieldSchema("place", .text, optional: true), FieldSchema("colour", .text, optional: true),
+        ])
+    ])
+  private static let guarded = ["prio", "due", "colour"]
+
+  static let policies: [MergePolicy] = [
+    .serverModifiedWins, .clientWins, .clientWins(.changedFields), .lastModifiedWins, .fieldMerge,
+    .custom("mine") { context in context.client.map { .merged($0) } ?? .client },
+    .custom("forgetful") { context in
+      guard let mine = context.client else { return .client }
+      return .merged(mine.filter { ["title", "heading", "count", "place"].contains($0.key) })
+    },
+  ]
+
+  private func id(_ name: String) -> RecordID { RecordID(type: "Note", id: name) }
+
+  @Test("A conflict does not make an old app write what it can't read")
+  func conflict() async throws {
+    let world = try SimulatedWorld()
+    let newer = try world.addDevice("newer", schema: Self.new)
+    let older = try world.addDevice("older", schema: Self.old)
+    try newer.put(Record("Note", id: "N", ["heading": "a", "prio": "high", "colour": "red"]))
+    await newer.store.sync()
+    await older.store.sync()
+    #expect(try older.record("Note", "N")?.fields["prio"] == 0)
+    try newer.change { _ = try $0.update(id("N"), fields: ["place": "hut", "prio": "low"]) }
+    try older.change { _ = try $0.update(id("N"), fields: ["title": "c"]) }
+    await newer.store.sync()
+    await older.store.sync()
+    let fields = try await world.serverRecords()[id("N")]?.fields.members()
+    #expect(fields == ["title": "c", "count": 0, "place": "hut", "prio": "low", "colour": "red"])
+    #expect(try await world.serverDigest().digest == older.store.digest().digest)
+  }
+
+  @Test("What an old app writes itself takes the place of what it could not read")
+  func written() async throws {
+    let world = try SimulatedWorld()
+    let newer = try world.addDevice("newer", schema: Self.new)
+    let older = try world.addDevice("older", schema: Self.old)
+    try newer.put(Record("Note", id: "N", ["heading": "a", "prio": "high"]))
+    await newer.store.sync()
+    await older.store.sync()
+    try older.change { _ = try $0.update(id("N"), fields: ["prio": 5]) }
+    try older.change { _ = try $0.update(id("N"), fields: ["prio": 0]) }
+    await older.store.sync()
+    #expect(try await world.serverRecords()[id("N")]?.fields.members()["prio"] == 0)
+    #expect(try await world.serverDigest().digest == older.store.digest().digest)
+  }
+
+  @Test("1,000 random edits with conflicts leave unread fields alone", arguments: 0..<policies.count)
+  func randomEdits(_ policy: Int) async throws {
+    try await run(policy, seed: UInt64(1000 + policy))
+  }
+
+  private func run(_ policy: Int, seed: UInt64) async throws {
+    var random = SplitMix(seed)
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(Self.policies[policy])
+    configuration.rejectionPolicy = .discardAndRefetch
+    let world = try SimulatedWorld()
+    let newer = try world.addDevice("newer", schema: Self.new, configuration: configuration)
+    let olds = try ["old", "older"].map {
+      try world.addDevice($0, schema: Self.old, configuration: configuration)
+    }
+    func name() -> String { "N\(random.next(6))" }
+    for step in 0..<1000 {
+      let comment = Comment("seed \(seed), policy \(Self.policies[policy].name), step \(step)")
+      world.time.advance(by: 1000)
+      let isNew = random.next(2) == 0
+      let device = isNew ? newer : olds[Int(random.next(2))]
+      if isNew {
+        try Self.edit(device, id(name()), &random)
+      } else {
+        try Self.editOld(device, id(name()), &random)
+      }
+      guard random.next(3) == 0 else { continue }
+      let before = try await world.serverRecords()
+      await device.store.sync()
+      if isNew { continue }
+      let after = try await world.serverRecords()
+      for (id, record) in before {
+        guard let now = after[id] else { continue }
+        let (was, are) = (try record.fields.members(), try now.fields.members())
+        for field in Self.guarded { #expect(was[field] == are[field], comment) }
+      }
+    }
+    for _ in 0..<3 { for device in [newer] + olds { await device.store.sync() } }
+    let digest = try await world.serverDigest().digest
+    for device in [newer] + olds {
+      #expect(try device.store.digest().digest == digest, "seed \(seed)")
+      let left = try device.store.outbox().map { ($0.record.id, $0.kind, $0.reason?.message) }
+      #expect(left.isEmpty, "seed \(seed): \(left)")
+    }
+    for (id, record) in try await world.serverRecords() {
+      let title = try record.fields.members()["title"]?.stringValue
+      #expect(try newer.record("Note", id.id)?["heading"] == title.map { .text($0) })
+      for old in olds { #expect(try old.record("Note", id.id)?["title"] == title.map { .text($0) }) }
+    }
+  }
+
+  private static func edit(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SplitMix) throws {
+    let text = FieldValue.text("n\(random.next(1000))")
+    guard let record = try device.record("Note", id.id) else {
+      return try device.put(Record("Note", id: id.id, ["heading": text, "prio": "high", "colour": text]))
+    }
+    let pick = random.next(6)
+    try device.change { transaction in
+      switch pick {
+      case 0: try transaction.update(id, fields: ["heading": text])
+      case 1: try transaction.update(id, fields: ["prio": text])
+      case 2: try transaction.update(id, fields: ["colour": text])
+      case 3: try transaction.update(id, fields: ["prio": .null, "place": text])
+      case 4:
+        try transaction.update(id, fields: ["count": .int((Self.int(record["count"]) ?? 0) + 1)])
+      default: _ = try transaction.delete(id)
+      }
+    }
+  }
+
+  private static func editOld(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SplitMix) throws {
+    let text = FieldValue.text("o\(random.next(1000))")
+    // Records are made by the new app: an old one has to give what it means by the fields.
+    guard let record = try device.record("Note", id.id) else { return }
+    let pick = random.next(7)
+    if pick == 6, try device.store.outbox().contains(where: { $0.record == id && $0.operationID == nil }) {
+      try device.store.resolve(id, .revert)
+      return
+    }
+    try device.change { transaction in
+      switch pick {
+      case 0: try transaction.update(id, fields: ["title": text])
+      case 1: try transaction.update(id, fields: ["place": text])
+      case 2:
+        try transaction.update(id, fields: ["count": .int((Self.int(record["count"]) ?? 0) + 1)])
+      case 3:
+        // As a typed save does: every field that the app knows.
+        var fields = record.fields
+        fields["title"] = text
+        try transaction.update(id, fields: fields)
+      case 4:
+        // Made anew, whole.
+        var fields = record.fields
+        fields["title"] = text
+        _ = try transaction.delete(id)
+        try transaction.insert(Record("Note", id: id.id, fields))
+      case 5: _ = try transaction.delete(id)
+      default: break
+      }
+    }
+  }
+
+  private static func int(_ value: FieldValue) -> Int64? {
+    if case .int(let number) = value { number } else { nil }
+  }
+}
+
+/// A generator whose run can be repeated.
+private struct SplitMix {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next(_ bound: UInt64) -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return (z ^ (z >> 31)) % bound
+  }
+}

@@ -1,0 +1,104 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Saving and waiting for the server's word", .timeLimit(.minutes(1)))
+struct AwaitedSaveTests {
+  @Test("A save that the server takes returns the record as the server has it")
+  func stored() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let result = try await pair.a.store.save(note, awaiting: .seconds(10))
+    #expect(result.origin == .server)
+    #expect(result.problem == nil)
+    #expect(result.record?.title == "mine")
+    #expect(result.record?.note == "theirs")
+    if case .merged = result.outcome {} else { Issue.record("\(result.outcome)") }
+    #expect(try pair.a.store.outbox().isEmpty)
+    let made = try await pair.a.store.save(Note(id: "T2", "new"), awaiting: .seconds(10))
+    if case .accepted = made.outcome {} else { Issue.record("\(made.outcome)") }
+    let gone = try await pair.a.store.delete(.note("T2"), awaiting: .seconds(10))
+    #expect(gone.record == nil)
+    #expect(gone.origin == .server)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Without a server the record is stored here, and the result says why it is pending")
+  func offline() async throws {
+    let pair = try await Pair.sharing()
+    pair.a.remote.isOffline = true
+    let result = try await pair.a.store.save(Note(id: "T1", "mine"), awaiting: .seconds(10))
+    #expect(result.outcome == .pending)
+    #expect(result.origin == .local)
+    #expect(result.record?.title == "mine")
+    #expect(result.problem?.code == .unreachable)
+    try pair.a.restart()
+    #expect(try pair.a.title() == "mine")
+    pair.a.remote.isOffline = false
+    let receipt = try pair.a.store.receipt(for: .note())
+    if case .accepted = try await receipt.outcome(within: .seconds(10)) {
+    } else {
+      Issue.record("not accepted")
+    }
+    #expect(try await pair.serverTitle() == "mine")
+  }
+
+  @Test("A refusal comes with its reason, and what gave way with its content")
+  func refused() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes)
+    let result = try await pair.a.store.save(Note(id: "T1", "mine", note: "no"), awaiting: .seconds(10))
+    guard case .rejected(let reason) = result.outcome else {
+      Issue.record("\(result.outcome)")
+      return
+    }
+    #expect(reason.fields.map(\.field) == ["note"])
+    #expect(result.origin == .local)
+    let other = try await Pair.sharing()
+    try other.b.retitle("theirs")
+    await other.b.store.sync()
+    let lost = try await other.a.store.save(Note(id: "T1", "mine"), awaiting: .seconds(10))
+    if case .overwritten = lost.outcome {} else { Issue.record("\(lost.outcome)") }
+    #expect(lost.record?.title == "theirs")
+    #expect(lost.overwritten?.title == "mine")
+    #expect(lost.origin == .server)
+  }
+
+  @Test("A receipt waits no longer than it is told to, while the loop is running offline")
+  func bounded() async throws {
+    let clock = VirtualClock()
+    let pair = try Pair { $0.clock = clock }
+    pair.a.remote.isOffline = true
+    let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
+    let loop = Task { await pair.a.store.run() }
+    #expect(try await receipt.outcome(within: .seconds(5)) == .pending)
+    loop.cancel()
+    await loop.value
+  }
+
+  @Test("An awaited save overtakes a sync that hangs")
+  func overtakes() async throws {
+    let pair = try await Pair.sharing()
+    for number in 0..<20 { try pair.a.insert("N\(number)", "bulk") }
+    let (hanging, hold) = AsyncStream<Void>.makeStream()
+    let (began, beganHere) = AsyncStream<Void>.makeStream()
+    let requests = Calls()
+    pair.a.remote.setBeforeSending { _ in
+      guard requests.add() == 1 else { return }
+      beganHere.finish()
+      for await _ in hanging {}
+    }
+    let store = pair.a.store
+    async let bulk = store.sync()
+    for await _ in began {}
+    let result = try await pair.a.store.save(Note(id: "T1", "mine"), awaiting: .seconds(10))
+    if case .accepted = result.outcome {} else { Issue.record("\(result.outcome)") }
+    #expect(try await pair.serverTitle() == "mine")
+    hold.finish()
+    _ = await bulk
+    #expect(try await pair.isEven())
+  }
+}

@@ -1,0 +1,215 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// Values that were read before the changes of others arrived, and are saved after.
+@Suite("Saving a value read before the news", .timeLimit(.minutes(2)))
+struct StaleValueTests {
+  private static let policies: [MergePolicy] = [
+    .serverModifiedWins, .fieldMerge, .clientWins, .lastModifiedWins,
+  ]
+  private static let saves: [SavePolicy] = [.cacheThenNetwork, .cacheOnly, .networkThenCache, .networkOnly]
+
+  /// A pair on which A has read T1, and B's change of it has arrived since.
+  private func pair(
+    _ policy: MergePolicy, _ news: (SimulatedDevice) throws -> Void
+  ) async throws -> (Pair, Note, Record) {
+    let pair = try await Pair.sharing(policy: policy)
+    let note = try #require(try pair.a.note())
+    let record = try #require(try pair.a.store.store.record(.note()))
+    try news(pair.b)
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    pair.world.time.advance(by: 60_000)
+    return (pair, note, record)
+  }
+
+  @Test("An edit of a value ten minutes old reverts no other field", arguments: saves)
+  func typed(save: SavePolicy) async throws {
+    for policy in Self.policies {
+      var (pair, note, _) = try await pair(policy) { try $0.edit { ($0.note, $0.score) = ("theirs", 3) } }
+      note.title = "mine"
+      try await pair.a.store.save(note, options: .saving(save))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "score": 3])
+    }
+  }
+
+  @Test("The same holds for a record without a type, cleared fields included", arguments: saves)
+  func dynamic(save: SavePolicy) async throws {
+    for policy in Self.policies {
+      var (pair, _, record) = try await pair(policy) { try $0.edit { ($0.note, $0.own[0]) = ("theirs", 7) } }
+      record["title"] = .text("mine")
+      try await pair.a.store.save(record, options: .saving(save))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "a": 7, "score": 0])
+      var fresh = try #require(try pair.a.store.store.record(.note()))
+      fresh["note"] = .null
+      try await pair.a.store.save(fresh, options: .saving(save))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1") == ["title": "mine", "a": 7, "score": 0])
+    }
+  }
+
+  @Test("A value that was not edited changes nothing")
+  func untouched() async throws {
+    for policy in Self.policies {
+      let (pair, note, record) = try await pair(policy) {
+        try $0.edit { ($0.title, $0.note) = ("theirs", "x") }
+      }
+      try await pair.a.store.save(note)
+      try await pair.a.store.save(record)
+      try await pair.a.store.write { try $0.update(note) }
+      #expect(try pair.a.store.outbox().isEmpty)
+      #expect(try pair.a.title() == "theirs")
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("Batches and together-writes keep the news too")
+  func transactions() async throws {
+    for delivery in [Delivery.separately, .together] {
+      let (typed, read, _) = try await pair(.clientWins) { try $0.edit { $0.note = "theirs" } }
+      var edited = read
+      edited.title = "mine"
+      let saved = edited
+      try await typed.a.store.write(delivery) { try $0.save(saved) }
+      #expect(try await typed.isEven())
+      #expect(try await typed.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
+      let (dynamic, _, found) = try await pair(.clientWins) { try $0.edit { $0.note = "theirs" } }
+      var record = found
+      record["a"] = .int(1)
+      let untyped = record
+      try await dynamic.a.store.write(delivery) { try $0.save(untyped) }
+      #expect(try await dynamic.isEven())
+      #expect(try await dynamic.server("T1") == ["title": "start", "note": "theirs", "a": 1, "score": 0])
+    }
+  }
+
+  @Test("A value made here, and kept while others edit its record, reverts nothing")
+  func made() async throws {
+    let pair = try Pair(policy: .clientWins)
+    var note = Note(id: "T1", "start", note: "n1")
+    try await pair.a.store.save(note)
+    await pair.a.store.sync()
+    await pair.b.store.sync()
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    note.title = "mine"
+    try await pair.a.store.save(note)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
+    // A value made now is a whole one.
+    try await pair.a.store.save(Note(id: "T1", "whole", note: "n1"))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "whole", "note": "n1", "score": 0])
+  }
+
+  @Test("A value saved again and again reverts nothing that came between")
+  func autosave() async throws {
+    var (pair, note, _) = try await pair(.clientWins) { _ in }
+    note.title = "one"
+    try await pair.a.store.save(note)
+    await pair.a.store.sync()
+    await pair.b.store.sync()
+    try pair.b.edit { $0.title = "theirs" }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    note.note = "two"
+    try await pair.a.store.save(note)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "theirs", "note": "two", "score": 0])
+    // There and back again is an edit each time.
+    for flag in [1, nil, 1, nil] as [Int?] {
+      note.own[0] = flag
+      try await pair.a.store.save(note)
+      #expect(try pair.a.note()?.own[0] == flag)
+      await pair.a.store.sync()
+    }
+    #expect(try await pair.isEven())
+  }
+
+  @Test("What both changed is a conflict, for the merge policy to decide")
+  func both() async throws {
+    for policy in Self.policies {
+      var (pair, note, _) = try await pair(policy) { try $0.edit { ($0.title, $0.note) = ("theirs", "x") } }
+      note.title = "mine"
+      let receipt = try await pair.a.store.save(note)
+      #expect(try await pair.isEven())
+      let server = try await pair.server("T1")
+      #expect(server?["note"] == "x")
+      if ["clientWins", "lastModifiedWins"].contains(policy.name) {
+        #expect(server?["title"] == "mine")
+      } else {
+        #expect(server?["title"] == "theirs")
+        let entries = try pair.a.store.journal.entries(of: .note())
+        #expect(try entries.contains { try $0.lost?.members()["title"] == "mine" })
+        if case .accepted = try await receipt.outcome() { Issue.record("accepted what gave way") }
+      }
+      // The user goes on from there: a later edit of the same value is a later edit.
+      note.title = "again"
+      note.own[1] = 1
+      try await pair.a.store.save(note)
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1")?["note"] == "x")
+    }
+  }
+
+  @Test("Counters that both counted up have both counts")
+  func counter() async throws {
+    var (pair, note, _) = try await pair(.fieldMerge) { try $0.edit { $0.score += 5 } }
+    note.score += 1
+    try await pair.a.store.save(note)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 6)
+  }
+
+  @Test("An edit of what others deleted is for the merge policy; a value not edited stays deleted")
+  func deleted() async throws {
+    var (lost, note, _) = try await pair(.serverModifiedWins) { try $0.remove() }
+    try await lost.a.store.save(note)
+    #expect(try lost.a.note() == nil)
+    #expect(try lost.a.store.outbox().isEmpty)
+    note.title = "mine"
+    try await lost.a.store.save(note)
+    #expect(try await lost.isEven())
+    #expect(try await lost.server("T1") == nil)
+    #expect(try lost.a.store.journal.entries(of: .note()).contains { $0.lost != nil })
+    var (kept, other, _) = try await pair(.fieldMerge) { try $0.remove() }
+    other.title = "mine"
+    try await kept.a.store.save(other)
+    #expect(try await kept.isEven())
+    #expect(try await kept.server("T1")?["title"] == "mine")
+  }
+
+  @Test("A value that the app kept over a relaunch reverts nothing")
+  func relaunch() async throws {
+    let pair = try await Pair.sharing(policy: .clientWins)
+    let note = try #require(try pair.a.note())
+    let mark = try JSONEncoder().encode([note.readMark])
+    let record = try #require(try pair.a.store.store.record(.note()))
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.restart()
+    var back = Note(id: "T1", "mine", note: note.note)
+    back.readMark = try #require(try JSONDecoder().decode([ReadMark].self, from: mark).first)
+    try await pair.a.store.save(back)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
+    try pair.a.restart()
+    // By hand, from the fields and the version that it was read with.
+    var fields = record.fields
+    fields["note"] = .null
+    fields["b"] = .int(2)
+    fields["title"] = .text("start")
+    try await pair.a.store.save(
+      Record("Note", id: "T1", fields, version: record.version))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["note"] == "theirs")
+    #expect(try await pair.server("T1")?["b"] == 2)
+  }
+}

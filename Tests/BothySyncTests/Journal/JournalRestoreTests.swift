@@ -1,0 +1,173 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Restoring what was lost", .timeLimit(.minutes(2)))
+struct JournalRestoreTests {
+  /// A pair on which an edit made here has given way to `theirs`.
+  private func lost(
+    theirs: (SimulatedDevice) throws -> Void = { try $0.retitle("theirs") },
+    mine: (SimulatedDevice) throws -> Void = { try $0.retitle("mine") },
+    configure: (inout SyncConfiguration) -> Void = { _ in }
+  ) async throws -> Pair {
+    let pair = try await Pair.sharing(["T1"], configure)
+    try theirs(pair.b)
+    await pair.b.store.sync()
+    try mine(pair.a)
+    await pair.a.store.sync()
+    return pair
+  }
+
+  private func entry(_ pair: Pair) throws -> JournalEntry {
+    try #require(try pair.a.store.journal.entries(losing: true).first)
+  }
+
+  @Test("The lost fields alone come back, on top of what is there now")
+  func fields() async throws {
+    let pair = try await lost(theirs: { try $0.edit { ($0.title, $0.own[0]) = ("theirs", 1) } })
+    try pair.b.edit { $0.note = "later" }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    let entry = try entry(pair)
+    #expect(entry.lostFields == [.init(name: "title", base: "start", local: "mine", now: "theirs")])
+    #expect(entry.replaced != nil && entry.isRestorable)
+    #expect(try entry.lost(as: Note.self)?.title == "mine")
+    let receipt = try await pair.a.store.journal.restore(entry)
+    #expect(try pair.a.note()?.note == "later")
+    #expect(try await receipt.outcome() == .accepted(version: "4"))
+    #expect(try await pair.serverTitle() == "mine")
+    #expect(try await pair.server("T1")?["a"] == 1)
+  }
+
+  @Test("A second restoring says that it was restored, also after a relaunch, and changes nothing")
+  func once() async throws {
+    let pair = try await lost()
+    let entry = try entry(pair)
+    try await pair.a.store.journal.restore(entry)
+    try pair.a.retitle("later")
+    try pair.a.restart()
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.journal.restore(entry) }
+    #expect(error?.code == .alreadyRestored)
+    #expect(try pair.a.title() == "later")
+    #expect(try pair.a.store.journal.entry(entry.number)?.restored != nil)
+  }
+
+  @Test("A record that others deleted comes back as it was here, in its container")
+  func deleted() async throws {
+    let pair = try Pair()
+    try pair.b.change { try $0.insert(Note(id: "T1", "start"), in: "work/one") }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.b.remove()
+    await pair.b.store.sync()
+    try pair.a.retitle("mine")
+    await pair.a.store.sync()
+    #expect(try pair.a.note() == nil)
+    let entry = try entry(pair)
+    #expect(entry.isGone && entry.outcome == .overwritten(version: ""))
+    try await pair.a.store.journal.restore(entry)
+    await pair.a.store.sync()
+    #expect(try await pair.serverTitle() == "mine")
+    #expect(try pair.a.record("Note", "T1")?.container == "work/one")
+  }
+
+  @Test("A deletion that was undone is made again")
+  func deletion() async throws {
+    let pair = try await lost(mine: { try $0.remove() })
+    #expect(try pair.a.title() == "theirs")
+    let entry = try entry(pair)
+    #expect(entry.isUndoneDeletion && entry.lost == nil)
+    try await pair.a.store.journal.restore(entry)
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1") == nil)
+  }
+
+  @Test("A change that a person reverted by mistake comes back")
+  func reverted() async throws {
+    let pair = try await Pair.sharing()
+    try pair.a.edit { $0.note = "mine" }
+    try pair.a.store.resolve(.note(), .revert)
+    #expect(try pair.a.note()?.note == nil)
+    try await pair.a.store.journal.restore(entry(pair))
+    #expect(try pair.a.note()?.note == "mine")
+    #expect(try pair.a.isPending())
+  }
+
+  @Test("What is kept no longer, lost nothing or does not fit the schema says so")
+  func errors() async throws {
+    let pair = try await lost(configure: { $0.journal = JournalLimits(rows: 1) })
+    let first = try entry(pair)
+    try pair.b.retitle("theirs again")
+    await pair.b.store.sync()
+    try pair.a.retitle("mine again")
+    await pair.a.store.sync()
+    let store = pair.a.store
+    let expired = await #expect(throws: SyncError.self) { try await store.journal.restore(first) }
+    #expect(expired?.code == .expired)
+    try pair.a.insert("T2", "fine")
+    await pair.a.store.sync()
+    let fine = try #require(try pair.a.store.journal.entries(of: .note("T2")).first)
+    let nothing = await #expect(throws: SyncError.self) { try await store.journal.restore(fine) }
+    #expect(nothing?.code == .notRestorable)
+    let kept = try entry(pair)
+    var schema = Schema(version: 2, types: [Note.schema])
+    schema.types[0].fields[0] = FieldSchema("title", .int)
+    try pair.a.restart(
+      schema: schema,
+      migrations: [Migration(to: 2, .convertField(type: "Note", field: "title") { _ in .int(7) })])
+    let misfit = await #expect(throws: SyncError.self) { try await pair.a.store.journal.restore(kept) }
+    #expect(misfit?.code == .notRestorable)
+    #expect(misfit?.message.contains("Note.title") ?? false)
+  }
+
+  @Test("A field that was renamed since is restored under its new name")
+  func renamed() async throws {
+    let pair = try await lost()
+    var schema = Schema(version: 2, types: [Note.schema])
+    schema.types[0].fields[0] = FieldSchema("name", .text)
+    try pair.a.restart(
+      schema: schema, migrations: [Migration(to: 2, .renameField(type: "Note", from: "title", to: "name"))])
+    let entry = try entry(pair)
+    #expect(entry.lostFields.map(\.name) == ["name"])
+    try await pair.a.store.journal.restore(entry)
+    #expect(try pair.a.record("Note", "T1")?["name"] == "mine")
+  }
+
+  @Test("Sensitive values are never in the journal, nor those of a field that becomes sensitive")
+  func sensitive() async throws {
+    func schema(_ version: Int, sensitive: Bool) -> Schema {
+      Schema(
+        version: version,
+        types: [
+          TypeSchema(
+            "User",
+            fields: [
+              FieldSchema("name", .text), FieldSchema("pin", .text, optional: true, sensitive: sensitive),
+            ])
+        ])
+    }
+    for isSensitive in [true, false] {
+      var rules = AuthorityRules()
+      rules.receiveSecrets = { _, _, _ in }
+      let pair = try Pair(schema: schema(1, sensitive: isSensitive), rules: rules)
+      let id = RecordID(type: "User", id: "u")
+      try pair.b.put(Record("User", id: "u", ["name": "ann"]))
+      await pair.b.store.sync()
+      await pair.a.store.sync()
+      try pair.b.change { try $0.update(id, fields: ["name": "theirs"]) }
+      await pair.b.store.sync()
+      try pair.a.change { try $0.update(id, fields: ["name": "mine", "pin": "correct-horse"]) }
+      await pair.a.store.sync()
+      if !isSensitive {
+        try pair.a.restart(
+          schema: schema(2, sensitive: true),
+          migrations: [Migration(to: 2, .makeSensitive(type: "User", field: "pin"))])
+      }
+      let entry = try entry(pair)
+      #expect(entry.lostFields.map(\.name) == ["name"])
+      #expect(try entry.lost?.members() == ["name": "mine"])
+    }
+  }
+}

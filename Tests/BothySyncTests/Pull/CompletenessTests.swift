@@ -1,0 +1,78 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// How complete and how old an answer is, for each container, however it was pulled.
+@Suite("Completeness", .timeLimit(.minutes(2)))
+struct CompletenessTests {
+  private let world: SimulatedWorld
+  private let device: SimulatedDevice
+
+  /// Follows `shelf`, which is empty; the server has notes in two books.
+  init() async throws {
+    world = try SimulatedWorld()
+    let other = try world.addDevice("other", schema: .notes)
+    try other.change { transaction in
+      for number in 0..<6 {
+        try transaction.insert(Note(id: "T\(number)", "start"), in: number < 3 ? "book/1" : "book/2")
+      }
+    }
+    #expect(await other.store.sync().skipped == nil)
+    var configuration = SyncConfiguration.quiet
+    configuration.pullScopes = [PullScope(container: "shelf", includesChildren: true)]
+    device = try world.addDevice("own", schema: .notes, configuration: configuration)
+  }
+
+  private func answer(
+    _ container: String, _ policy: FetchPolicy = .cacheOnly
+  ) async throws -> FetchResult<Record> {
+    try await device.store.fetch(
+      RecordQuery("Note", container: container), options: RequestOptions(fetchPolicy: policy))
+  }
+
+  /// Promises: N-27, S-4
+  @Test("A container that was pulled on demand is complete with its age, and no other")
+  func onDemand() async throws {
+    #expect(await device.store.sync(container: "book/1").pulled == 3)
+    world.time.advance(by: 5000)
+    let found = try await answer("book/1")
+    #expect(found.values.count == 3 && found.isComplete && found.age == .seconds(5))
+    let other = try await answer("book/2")
+    #expect(!other.isComplete && other.age == nil)
+  }
+
+  /// Promises: N-28, S-82
+  @Test("A read that syncs its container first is complete and as old as that sync")
+  func syncThenCache() async throws {
+    let found = try await answer("book/1", .syncThenCache)
+    #expect(found.origin == .network && found.values.count == 3)
+    #expect(found.isComplete && found.age == .zero)
+    #expect(try await answer("book/1").isComplete)
+  }
+
+  @Test("A removal ends completeness where it happened, until the server has answered")
+  func removal() async throws {
+    for book in ["book/1", "book/2"] { _ = await device.store.sync(container: book) }
+    try device.store.purge(.note("T0"))
+    #expect(try await !answer("book/1").isComplete)
+    #expect(try await answer("book/2").isComplete)
+    _ = await device.store.sync(container: "book/1")
+    #expect(try await answer("book/1").isComplete)
+    #expect(try await answer("book/1").values.count == 3)
+    try await device.store.reset()
+    for book in ["book/1", "book/2"] { #expect(try await !answer(book).isComplete) }
+  }
+
+  @Test("What is followed no more is not complete, also where the server was asked for it before")
+  func scopeChange() async throws {
+    let scopes = ["book/1", "book/2"].map { PullScope(container: $0, includesChildren: true) }
+    try await device.store.follow(scopes)
+    _ = await device.store.sync()
+    for book in ["book/1", "book/2"] { #expect(try await answer(book, .networkOnly).isComplete) }
+    try await device.store.follow([scopes[1]])
+    let gone = try await answer("book/1")
+    #expect(gone.values.isEmpty && !gone.isComplete && gone.age == nil)
+    #expect(try await answer("book/2").isComplete)
+  }
+}

@@ -1,0 +1,248 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What is asked for again, and what is not (rule R26).
+@Suite("Fetching again", .timeLimit(.minutes(5)))
+final class RefetchTests {
+  /// Worlds live as long as a test does: their devices' files go with them.
+  private var worlds: [SimulatedWorld] = []
+
+  /// What a sync asked for and got: exchanges, questions, records in pages, records taken in.
+  private struct Traffic: Equatable {
+    var exchanges = 1
+    var questions = 0
+    var records = 0
+    var pulled = 0
+  }
+
+  private final class Wire: Sendable {
+    let records = Calls()
+  }
+
+  /// A device that has `count` notes of the server, and the number of records that pages brought it.
+  private func device(
+    _ count: Int = 3000, rules: AuthorityRules = AuthorityRules(), schema: Schema = .notes,
+    principal: Principal = Principal("tester"),
+    _ configuration: SyncConfiguration = .quiet
+  ) async throws -> (world: SimulatedWorld, device: SimulatedDevice, wire: Wire) {
+    let world = try SimulatedWorld(rules: rules)
+    worlds.append(world)
+    let other = try world.addDevice("other", schema: schema, principal: principal)
+    try other.change { for number in 0..<count { try $0.insert(Note(id: "T\(number)", "start")) } }
+    #expect(await other.store.sync().skipped == nil)
+    let wire = Wire()
+    var quiet = configuration
+    quiet.triggers = []
+    let device = try world.addDevice(
+      "own", schema: schema, configuration: quiet, principal: principal,
+      onExchange: { _, response in
+        for page in response.pages { for _ in page.changes { wire.records.add() } }
+      })
+    #expect(await device.store.sync().pulled == count)
+    #expect(try device.noteIDs().count == count)
+    device.remote.forgetRequests()
+    return (world, device, wire)
+  }
+
+  private func sync(_ device: SimulatedDevice, _ wire: Wire, _ scope: SyncScope? = nil) async -> Traffic {
+    let before = wire.records.count
+    device.remote.forgetRequests()
+    let report = await device.store.sync(scope)
+    #expect(report.skipped == nil)
+    return Traffic(
+      exchanges: device.remote.requests.count, questions: device.remote.reads,
+      records: wire.records.count - before, pulled: report.pulled)
+  }
+
+  private func isWhole(_ device: SimulatedDevice) async throws -> Bool {
+    try await device.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .cacheOnly)).isComplete
+  }
+
+  private static let one = Traffic(questions: 1, pulled: 1)
+  private static let idle = Traffic()
+
+  @Test("Purging one of 3,000 records brings that one, and the next sync nothing")
+  func purged() async throws {
+    let (_, device, wire) = try await device()
+    #expect(try device.store.purge(.note("T7")).removed == 1)
+    #expect(try await !isWhole(device))
+    #expect(await sync(device, wire) == Self.one)
+    #expect(try device.title("T7") == "start")
+    #expect(try await isWhole(device))
+    #expect(await sync(device, wire) == Self.idle)
+  }
+
+  @Test("Records that were purged are asked for in chunks of five hundred")
+  func chunks() async throws {
+    let (_, device, wire) = try await device(1201)
+    try device.store.purge(type: "Note")
+    #expect(try device.noteIDs().isEmpty)
+    #expect(await sync(device, wire) == Traffic(questions: 3, pulled: 1201))
+    #expect(try device.noteIDs().count == 1201)
+  }
+
+  @Test(
+    "A change that is accepted or given up brings its record alone",
+    arguments: [Resolution.acceptLocal, .evict])
+  func decided(_ resolution: Resolution) async throws {
+    let (_, device, wire) = try await device(rules: .withoutNotes)
+    try device.edit("T7") { $0.note = "refused" }
+    let failures = await device.store.sync().failures
+    try device.store.resolve(failures, resolution)
+    #expect(await sync(device, wire) == Self.one)
+    #expect(try device.note("T7")?.note == nil)
+    #expect(try device.title("T7") == "start")
+    #expect(await sync(device, wire) == Self.idle)
+  }
+
+  @Test("An edit of what was accepted as it was is laid on what the server has")
+  func editedSince() async throws {
+    let (_, device, wire) = try await device(3, rules: .withoutNotes)
+    try device.edit("T1") { $0.note = "refused" }
+    try device.store.resolve(await device.store.sync().failures, .acceptLocal)
+    try device.retitle("T1", "later")
+    _ = await sync(device, wire)
+    #expect(await device.store.sync().failures.isEmpty)
+    #expect(try device.note("T1")?.note == nil)
+    #expect(try device.title("T1") == "later")
+    #expect(try device.store.outbox().isEmpty)
+  }
+
+  @Test("A refusal under the bridge's preset brings the one record, in the same sync")
+  func discarded() async throws {
+    let (_, device, wire) = try await device(rules: .withoutNotes, .ntiBridge)
+    try device.edit("T7") { $0.note = "refused" }
+    let traffic = await sync(device, wire)
+    #expect(traffic.records == 0 && traffic.questions == 1)
+    #expect(try device.note("T7")?.note == nil)
+    #expect(await sync(device, wire) == Self.idle)
+  }
+
+  @Test("A mark outlives a kill at every step of the sync that answers it")
+  func killed() async throws {
+    for step in 1... {
+      let (_, device, wire) = try await device(5)
+      try device.store.purge([.note("T1"), .note("T2")])
+      try device.restart()
+      device.failPoints.crash(at: step)
+      _ = await device.store.sync()
+      guard device.failPoints.hasCrashed else { break }
+      try device.restart()
+      #expect(await device.store.sync().skipped == nil)
+      #expect(try device.noteIDs() == ["T0", "T1", "T2", "T3", "T4"])
+      #expect(await sync(device, wire) == Self.idle)
+    }
+  }
+
+  @Test("A mark ends when the server has the record no more, or shows it no more")
+  func absent() async throws {
+    var type = Note.schema
+    type.permissions = Permissions(read: .owner)
+    let (world, device, wire) = try await device(3)
+    try device.edit("T1") { $0.note = "mine" }
+    try device.edit("T2") { $0.note = "mine" }
+    for id in ["T1", "T2"] { try device.store.resolve(.note(id), .acceptLocal) }
+    let other = world.devices[0]
+    try other.remove("T1")
+    #expect(await other.store.sync().skipped == nil)
+    let intruder = try world.addDevice("intruder", schema: .notes, principal: Principal("somebody"))
+    _ = await intruder.store.sync()
+    try intruder.store.purge(.note("T0"))
+    world.setRules(AuthorityRules(schema: Schema(types: [type])))
+    #expect(await intruder.store.sync().skipped == nil)
+    #expect(try intruder.noteIDs().isEmpty)
+    #expect(await sync(device, wire).questions > 0)
+    #expect(try device.noteIDs() == ["T0", "T2"])
+    #expect(try device.note("T2")?.note == nil)
+    #expect(await sync(device, wire) == Self.idle)
+  }
+
+  @Test("A purged container is pulled anew, and no other")
+  func container() async throws {
+    let world = try SimulatedWorld()
+    worlds.append(world)
+    let other = try world.addDevice("other", schema: .notes)
+    try other.change { transaction in
+      for number in 0..<40 {
+        try transaction.insert(Note(id: "T\(number)", "start"), in: number < 10 ? "book/1" : "book/2")
+      }
+    }
+    _ = await other.store.sync()
+    let wire = Wire()
+    let device = try world.addDevice(
+      "own", schema: .notes,
+      onExchange: { _, response in
+        for page in response.pages { for _ in page.changes { wire.records.add() } }
+      })
+    _ = await device.store.sync()
+    try device.insert("mine", "pending")
+    #expect(try device.store.purge(container: "book/1").removed == 10)
+    #expect(try device.noteIDs().count == 31)
+    let here = RequestOptions(fetchPolicy: .cacheOnly)
+    func isWhole(_ container: String) async throws -> Bool {
+      try await device.store.fetch(RecordQuery("Note", container: container), options: here).isComplete
+    }
+    #expect(try await !isWhole("book/1"))
+    #expect(try await isWhole("book/2"))
+    let traffic = await sync(device, wire)
+    #expect(traffic.records == 10 && traffic.pulled == 10)
+    #expect(try device.noteIDs().count == 41)
+    #expect(try await isWhole("book/1"))
+    #expect(await sync(device, wire) == Self.idle)
+    #expect(try device.store.containers().count == 1)
+  }
+
+  // MARK: types
+
+  private static let song = TypeSchema("Song", fields: [.field("title", String.self)])
+
+  private static func server(_ types: [TypeSchema]) -> AuthorityRules {
+    AuthorityRules(schema: Schema(version: 1, types: types))
+  }
+
+  @Test(
+    "A type that the server's schema gains costs no device a pull",
+    arguments: [nil, Permissions.Access.owner])
+  func newType(access: Permissions.Access?) async throws {
+    let (world, device, wire) = try await device(rules: Self.server([Note.schema]))
+    var song = Self.song
+    if let access { song.permissions = Permissions(read: access) }
+    world.setRules(Self.server([Note.schema, song]))
+    #expect(await sync(device, wire) == Self.idle)
+    #expect(await sync(device, wire) == Self.idle)
+  }
+
+  @Test("A type whose readers change is asked for anew by those who declare it, and it alone")
+  func changedRights() async throws {
+    let both = Schema(version: 1, types: [Note.schema, Self.song])
+    let (world, device, wire) = try await device(rules: Self.server([Note.schema, Self.song]), schema: both)
+    let other = world.devices[0]
+    try other.change { transaction in
+      for number in 0..<3 {
+        try transaction.insert(Record("Song", id: "S\(number)", ["title": .text("la")]))
+      }
+    }
+    _ = await other.store.sync()
+    let plain = try world.addDevice("plain", schema: .notes)
+    for device in [device, plain] { _ = await device.store.sync() }
+    var hidden = Self.song
+    hidden.permissions = Permissions(read: .nobody)
+    world.setRules(Self.server([Note.schema, hidden]))
+    #expect(await sync(device, wire) == Traffic(questions: 1, pulled: 3))
+    #expect(try await device.store.store.count(RecordQuery("Song")) == 0)
+    plain.remote.forgetRequests()
+    #expect(await plain.store.sync().pulled == 0)
+    #expect(plain.remote.reads == 0)
+    world.setRules(Self.server([Note.schema, Self.song]))
+    #expect(await sync(device, wire) == Traffic(questions: 1, pulled: 3))
+    #expect(await sync(device, wire) == Self.idle)
+    // An update of the app that declares the type asks for it then.
+    _ = await plain.store.sync()
+    try plain.restart(schema: both)
+    #expect(await plain.store.sync().pulled == 3)
+    #expect(try await plain.store.store.count(RecordQuery("Song")) == 3)
+    #expect(plain.remote.reads == 1)
+  }
+}

@@ -1,0 +1,369 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// The ways out when a server is another one, was restored, or lost everything (rule R24).
+@Suite("Giving back", .timeLimit(.minutes(10)))
+struct GivingBackTests {
+  /// Devices that talk to whatever server is in place.
+  final class Place {
+    let folder: TemporaryFolder
+    let time = VirtualTime()
+    let remote = SwitchedRemote()
+    private(set) var ledger: SQLiteLedger
+    private var copies = 0
+
+    init() throws {
+      folder = try TemporaryFolder()
+      ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
+      use(ledger)
+    }
+
+    func use(_ ledger: SQLiteLedger) {
+      self.ledger = ledger
+      remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+    }
+
+    func device(
+      _ name: String, _ restored: RestorePolicy = .ask, pageSize: Int = 1000, failPoints: FailPoints? = nil,
+      scopes: [PullScope] = [.space], batchSize: Int = 500
+    ) throws -> SyncedStore {
+      var configuration = SyncConfiguration.quiet
+      configuration.restored = restored
+      configuration.pageSize = pageSize
+      configuration.batchSize = batchSize
+      configuration.pullScopes = scopes
+      var options = StoreOptions(durability: .normal, processes: .single, readers: 2)
+      if let failPoints { options.onStep = { try failPoints.pass($0, $1) } }
+      return try SyncedStore(
+        at: folder.path + "/\(name).sqlite", schema: .notes, remote: remote, configuration: configuration,
+        options: options, clock: SyncClock(now: time.reader()))
+    }
+
+    func backup() async throws -> String {
+      copies += 1
+      let path = folder.path + "/backup\(copies).sqlite"
+      try await ledger.backup(to: path)
+      return path
+    }
+
+    func restore(_ path: String) async throws {
+      let restored = try SQLiteLedger(at: path)
+      try await restored.startEpoch(space: "test")
+      use(restored)
+    }
+
+    /// A server with another identity and nothing on it.
+    func replace() throws {
+      copies += 1
+      use(try SQLiteLedger(at: folder.path + "/other\(copies).sqlite"))
+    }
+
+    func server() async throws -> [String: [String: JSONValue]] {
+      try await ledger.read(space: "test") { ledger in
+        var found: [String: [String: JSONValue]] = [:]
+        try ledger.forEachRecord(in: .space) { found[$0.record.id.id] = try $0.record.fields.members() }
+        return found
+      }
+    }
+
+    func titles() async throws -> [String: String] {
+      try await server().compactMapValues { $0["title"]?.stringValue }
+    }
+
+    /// Everybody has what the server has, with nothing pending and nothing wrong.
+    func expectEven(_ stores: SyncedStore..., sourceLocation: SourceLocation = #_sourceLocation) async throws
+    {
+      for store in stores + stores {
+        let report = await store.sync()
+        #expect(report.skipped == nil, sourceLocation: sourceLocation)
+      }
+      let digest = try await remote.digest(.space)
+      for store in stores {
+        #expect(try store.digest().digest == digest.digest, sourceLocation: sourceLocation)
+        #expect(try store.outbox().isEmpty, sourceLocation: sourceLocation)
+        #expect(try store.inbox().isEmpty, sourceLocation: sourceLocation)
+        #expect(try store.diagnose().findings.isEmpty, sourceLocation: sourceLocation)
+      }
+    }
+  }
+
+  private func write(_ store: SyncedStore, _ body: (WriteTransaction) throws -> Void) throws {
+    try store.store.write(body)
+  }
+
+  private func insert(_ store: SyncedStore, _ ids: [String], _ title: String = "old") throws {
+    try write(store) { transaction in for id in ids { try transaction.insert(Note(id: id, title)) } }
+  }
+
+  private func edit(_ store: SyncedStore, _ id: String, _ change: (inout Note) -> Void) throws {
+    try write(store) { transaction in _ = try transaction.update(Note.self, id: id) { change(&$0) } }
+  }
+
+  /// `T0` to `T3` are in the backup; `late`, an edit and a count of `T1` and the deletion of `T3` came after it.
+  private func restoredCase(
+    _ policy: RestorePolicy, pageSize: Int = 1000
+  ) async throws -> (place: Place, a: SyncedStore, b: SyncedStore) {
+    let place = try Place()
+    let a = try place.device("a", policy, pageSize: pageSize)
+    let b = try place.device("b", policy, pageSize: pageSize)
+    try insert(a, ["T0", "T1", "T2", "T3"])
+    for store in [a, b] { #expect(await store.sync().skipped == nil) }
+    let backup = try await place.backup()
+    try edit(a, "T1") {
+      $0.title = "new"
+      $0.score += 3
+    }
+    try insert(a, ["late"], "new")
+    try write(a) { _ = try $0.delete(Note.self, id: "T3") }
+    for store in [a, b] { #expect(await store.sync().skipped == nil) }
+    try await place.restore(backup)
+    return (place, a, b)
+  }
+
+  private static let whole = ["T0": "old", "T1": "new", "T2": "old", "late": "new"]
+
+  @Test(
+    "By policy several devices give a restored server back what it lost, once and without a conflict",
+    arguments: [1, 1000])
+  func byPolicy(pageSize: Int) async throws {
+    let (place, a, b) = try await restoredCase(.giveBack, pageSize: pageSize)
+    let first = await a.sync()
+    let second = await b.sync()
+    #expect(Set(first.givenBack.map(\.id)) == ["T1", "late"])
+    for report in [first, second] {
+      #expect(report.skipped == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+      #expect(report.lost.isEmpty)
+    }
+    try await place.expectEven(a, b)
+    let titles = try await place.titles()
+    #expect(titles.filter { $0.key != "T3" } == Self.whole)
+    #expect(try await place.server()["T1"]?["score"] == 3)
+  }
+
+  @Test("Devices that look before either has sent make nothing twice and count nothing twice")
+  func together() async throws {
+    let (place, a, b) = try await restoredCase(.giveBack)
+    for store in [a, b] { #expect(await store.sync(.pull).givenBack.count == 2) }
+    for store in [a, b, a] {
+      let report = await store.sync()
+      #expect(report.skipped == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+    }
+    try await place.expectEven(a, b)
+    #expect(try await place.server()["T1"]?["score"] == 3)
+    #expect(try await place.titles().count == 5)
+  }
+
+  @Test("What others changed or deleted on the restored server since counts")
+  func changedSince() async throws {
+    let (place, a, b) = try await restoredCase(.giveBack)
+    // B has looked, and has not sent.
+    #expect(await b.sync(.pull).givenBack.count == 2)
+    #expect(await a.sync().skipped == nil)
+    try write(a) { _ = try $0.delete(Note.self, id: "late") }
+    try edit(a, "T1") { $0.title = "later" }
+    #expect(await a.sync().skipped == nil)
+    let report = await b.sync()
+    #expect(report.skipped == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+    try await place.expectEven(a, b)
+    let titles = try await place.titles()
+    #expect(titles["late"] == nil && titles["T1"] == "later")
+    #expect(try await place.server()["T1"]?["score"] == 3)
+  }
+
+  @Test("An edit that was pending at the restore is merged on top of what is given back")
+  func pendingEdit() async throws {
+    let (place, a, b) = try await restoredCase(.giveBack)
+    try edit(b, "T1") { $0.note = "mine" }
+    try edit(b, "late") { $0.score += 1 }
+    #expect(await a.sync().skipped == nil)
+    try edit(a, "late") { $0.score += 1 }
+    #expect(await b.sync().overwritten.isEmpty)
+    try await place.expectEven(a, b)
+    let server = try await place.server()
+    #expect(server["T1"]?["title"] == "new" && server["T1"]?["note"] == "mine")
+    #expect(server["T1"]?["score"] == 3 && server["late"]?["score"] == 2)
+  }
+
+  @Test("By default a restored server waits for a decision; then it is given back what it lost")
+  func asked() async throws {
+    let (place, a, b) = try await restoredCase(.ask)
+    for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
+    #expect(try await place.titles()["late"] == nil)
+    #expect(try await a.uploadMine().givenBack.count == 2)
+    // Nothing is missing any more, so nobody has to decide on the other device.
+    #expect(await b.sync().skipped == nil)
+    try await place.expectEven(a, b)
+    #expect(try await place.titles().filter { $0.key != "T3" } == Self.whole)
+  }
+
+  @Test("By policy a restored server is adopted, and what it lost is told")
+  func adopted() async throws {
+    let (place, a, b) = try await restoredCase(.adopt)
+    let report = await a.sync()
+    #expect(report.skipped == nil && Set(report.lost.map(\.id)) == ["T1", "late"])
+    try await place.expectEven(a, b)
+    #expect(try await place.titles() == ["T0": "old", "T1": "old", "T2": "old", "T3": "old"])
+  }
+
+  @Test("What a device that was behind gives back first does not silently take the place of a newer state")
+  func behind() async throws {
+    let place = try Place()
+    let a = try place.device("a", .giveBack)
+    let b = try place.device("b", .giveBack)
+    try insert(a, ["T0"])
+    for store in [a, b] { _ = await store.sync() }
+    let backup = try await place.backup()
+    try insert(a, ["late"], "first")
+    for store in [a, b] { _ = await store.sync() }
+    try edit(a, "late") { $0.title = "second" }
+    try insert(a, ["last"])
+    _ = await a.sync()
+    try await place.restore(backup)
+    #expect(await b.sync().givenBack.map(\.id) == ["late"])
+    let report = await a.sync()
+    #expect(report.givenBack.map(\.id) == ["last"])
+    #expect(report.overwritten.map(\.record.id) == ["late"])
+    #expect(try report.overwritten.first?.fields?.members()["title"] == "second")
+    try await place.expectEven(a, b)
+  }
+
+  @Test("A lost server is rebuilt from two devices, each with a part", arguments: [1, 1000])
+  func rebuilt(pageSize: Int) async throws {
+    let place = try Place()
+    let a = try place.device("a", pageSize: pageSize)
+    let b = try place.device("b", pageSize: pageSize)
+    try insert(a, (0..<20).map { "A\($0)" })
+    for store in [a, b, a] { _ = await store.sync() }
+    try insert(b, ["B"])
+    _ = await b.sync()
+    try edit(b, "A3") { $0.title = "pending" }
+    try edit(a, "A4") { $0.score += 2 }
+    _ = await a.sync()
+    try place.replace()
+    for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
+    #expect(try await a.uploadMine().givenBack.count == 21)
+    #expect(try await place.titles().count == 21)
+    let report = try await b.uploadMine()
+    #expect(report.skipped == nil && report.failures.isEmpty)
+    try await place.expectEven(a, b)
+    #expect(try await place.titles().count == 21)
+    #expect(try await place.titles()["A3"] == "pending")
+    #expect(try await place.server()["A4"]?["score"] == 2)
+    // Once more: nothing is made twice.
+    #expect(try await a.uploadMine().pushed == 0)
+    try await place.expectEven(a, b)
+  }
+
+  @Test("An emptied space gets everything back by policy")
+  func emptied() async throws {
+    let place = try Place()
+    let a = try place.device("a", .giveBack)
+    try insert(a, ["T0", "T1"])
+    _ = await a.sync()
+    try await place.ledger.remove(space: "test")
+    #expect(await a.sync().givenBack.count == 2)
+    try await place.expectEven(a)
+    #expect(try await place.titles().count == 2)
+  }
+
+  @Test(
+    "A wrong address removes and sends nothing; kept apart the file goes on, and heals with its own server")
+  func wrongAddress() async throws {
+    let place = try Place()
+    let own = place.ledger
+    let a = try place.device("a", .giveBack)
+    try insert(a, ["T0", "T1"])
+    _ = await a.sync()
+    try insert(a, ["mine"])
+    try place.replace()
+    #expect(await a.sync().skipped?.name == "otherServer")
+    try a.keepApart()
+    #expect(try a.isKeptApart())
+    let again = try place.device("a", .giveBack)
+    let report = await again.sync()
+    #expect(
+      report.skipped
+        == .otherServer(
+          "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."
+        ))
+    #expect(report.requests == 1)
+    #expect(try await again.store.fetch(Query<Note>()).count == 3)
+    #expect(try await place.titles().isEmpty)
+    place.use(own)
+    #expect(await again.sync().pushed == 1)
+    #expect(try !again.isKeptApart())
+    try await place.expectEven(again)
+  }
+
+  @Test("Where another server has a record in other content the merge policy decides, and what lost is told")
+  func otherContent() async throws {
+    let place = try Place()
+    let a = try place.device("a")
+    try insert(a, ["T0", "T1", "T2"])
+    try edit(a, "T1") { $0.score = 4 }
+    _ = await a.sync()
+    try place.replace()
+    let there = try place.device("there")
+    try insert(there, ["T0"])
+    try insert(there, ["T1"], "theirs")
+    try edit(there, "T1") { $0.score = 5 }
+    _ = await there.sync()
+    let report = try await a.uploadMine()
+    #expect(report.skipped == nil)
+    #expect(Set(report.givenBack.map(\.id)) == ["T1", "T2"])
+    #expect(report.overwritten.map(\.record.id) == ["T1"])
+    try await place.expectEven(a, there)
+    #expect(try await place.titles() == ["T0": "old", "T1": "theirs", "T2": "old"])
+    #expect(try await place.server()["T1"]?["score"] == 5)
+  }
+
+  @Test("What lies outside of all that is followed is uploaded too")
+  func unfollowed() async throws {
+    let place = try Place()
+    let a = try place.device("a", scopes: [PullScope(container: "book/1", includesChildren: true)])
+    try write(a) { transaction in
+      try transaction.insert(Note(id: "T0", "here"), in: "book/1")
+      try transaction.insert(Note(id: "T1", "there"), in: "book/2")
+    }
+    _ = await a.sync()
+    try place.replace()
+    #expect(await a.sync().skipped?.name == "otherServer")
+    #expect(try await a.uploadMine().skipped == nil)
+    #expect(try await place.titles() == ["T0": "here", "T1": "there"])
+    #expect(try a.outbox().isEmpty)
+  }
+
+  @Test(
+    "An upload that is killed at any step is finished by a later sync, with nothing twice",
+    arguments: [true, false])
+  func killed(isOther: Bool) async throws {
+    for step in 1... {
+      let place = try Place()
+      let failPoints = FailPoints()
+      let a = try place.device("a", pageSize: 2, failPoints: failPoints, batchSize: 2)
+      try insert(a, ["T0", "T1"])
+      _ = await a.sync()
+      let backup = try await place.backup()
+      try insert(a, ["T2", "T3", "T4"], "late")
+      try edit(a, "T1") { $0.score += 2 }
+      _ = await a.sync()
+      if isOther { try place.replace() } else { try await place.restore(backup) }
+      #expect(await a.sync().skipped?.name == "otherServer")
+      failPoints.crash(at: step)
+      _ = try? await a.uploadMine()
+      let hasCrashed = failPoints.hasCrashed
+      try a.store.close()
+      failPoints.reset()
+      let again = try place.device("a", pageSize: 2, batchSize: 2)
+      if await again.sync().skipped?.name == "otherServer" { _ = try await again.uploadMine() }
+      try await place.expectEven(again)
+      #expect(
+        try await place.titles() == ["T0": "old", "T1": "old", "T2": "late", "T3": "late", "T4": "late"])
+      #expect(try await place.server()["T1"]?["score"] == 2)
+      guard hasCrashed else { break }
+    }
+  }
+}
