@@ -270,8 +270,10 @@ public struct Authority: Sendable {
     var isOther = try known.map { try !goesOn($0, history(of: $0.space, ledger), ledger) } ?? false
     var began: Int64? = ledger.head
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
-      // A space that was never written to has no epoch yet; its cursors hold in the first.
-      let isSameHistory = cursor.epoch == ledger.epoch || (cursor.epoch.isEmpty && cursor.position == 0)
+      // A space that was never written to has no epoch yet; its cursors hold in the first, and in no other that came
+      // after what the device knows.
+      let isFirst = cursor.epoch.isEmpty && cursor.position == 0 && !isOther
+      let isSameHistory = cursor.epoch == ledger.epoch || isFirst
       let isKnown = try ledger.has(cursor.position)
       let isUsable =
         isSameHistory && max(cursor.position, cursor.began ?? 0) >= ledger.floor && isKnown

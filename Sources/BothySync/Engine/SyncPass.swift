@@ -96,7 +96,7 @@ struct SyncPass: Sendable {
   private func exchanges(_ request: Request, _ run: SyncDiary.Running?) async -> SyncReport {
     var (request, report) = (request, SyncReport())
     var pulls = request.scope == .push ? [] : await pulls(for: request)
-    var (open, fruitless, startedOver) = (pulls, 0, false)
+    var (open, fruitless, startedOver, comparisons) = (pulls, 0, false, 0)
     var uploads = BlobUploads(self, request)
     var wanted: Set<String> = []
     // What is refused during the pass is not tried again by it.
@@ -125,8 +125,10 @@ struct SyncPass: Sendable {
           return report
         }
         if report.requests > requests { fruitless = 0 }
-      } catch let error as RemoteError where error.code == BoundRemote.otherHistory && !request.isComparing {
-        request.isComparing = true
+      } catch let error as RemoteError
+        where error.code == BoundRemote.otherHistory && !request.isComparing && comparisons < 3
+      {
+        (request.isComparing, comparisons) = (true, comparisons + 1)
         pulls = await self.pulls(for: request)
         open = pulls
       } catch let loss as HistoryLoss {

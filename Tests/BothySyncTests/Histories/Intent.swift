@@ -172,7 +172,8 @@ extension Intent.State {
   /// The parts of an acknowledged deed that are neither on the server, nor written over on the same device.
   func missing(of deed: Intent.Deed) -> [String] {
     let later = deeds.dropFirst(deed.number + 1).filter {
-      $0.record == deed.record && $0.device == deed.device && ($0.isAcknowledged || $0.isReached)
+      $0.record == deed.record && $0.device == deed.device
+        && ($0.isAcknowledged || $0.isReached || $0.texts.values.contains(where: told.contains))
     }
     if later.contains(where: { $0.isDeletion || $0.isCreation }) { return [] }
     if deed.isDeletion {

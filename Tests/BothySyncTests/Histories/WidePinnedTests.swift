@@ -50,4 +50,30 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A device that pulled an empty space, and wrote there online, follows it once it is restored")
+  func emptyThenRestored() async throws {
+    let found = try await problems(
+      [.init(policy: .clientWins), .init(policy: .clientWins)],
+      [
+        .sync(1, .both, [], during: nil),
+        .online(1, .init(what: .create, record: 2, place: 2), only: false, []),
+        .write(1, .init(what: .create, record: 3, place: 0)), .epoch,
+      ])
+    #expect(found == [])
+  }
+
+  @Test("An online save that is undone with pending work tells of its own content")
+  func undoneOnline() async throws {
+    let found = try await problems(
+      [.init(policy: .lastModifiedWins, refusals: .discard, batch: 3, page: 4), .init(policy: .fieldMerge)],
+      [
+        .refuse(true),
+        .together(
+          0, [.init(what: .own, record: 3, place: 1), .init(what: .note, record: 0, place: 0)]),
+        .write(0, .init(what: .note, record: 3, place: 2)),
+        .online(0, .init(what: .title, record: 0, place: 0), only: false, []),
+      ])
+    #expect(found == [])
+  }
 }
