@@ -28,6 +28,8 @@ struct OnlineDraft: Error, Sendable {
   /// What was asked when that gave way, and what it was made against.
   private(set) var kindOfLost: Operation.Kind?
   private(set) var lostBase: FieldsDocument?
+  /// The container that it was put in here and is not in.
+  private(set) var lostPlace: String?
 
   init(_ context: MergeContext, kind: Operation.Kind, base: OutboxEntry.Base?) {
     self.context = context
@@ -105,15 +107,10 @@ struct OnlineDraft: Error, Sendable {
       case .server: context.serverFields
       case .merged(let fields): fields
       }
-    try note(result, decision)
     let there = live?.container
-    let isMovedHere = context.container != nil && context.container != context.baseContainer
-    let followsServer = decision == .server || !isMovedHere
-    if let there, followsServer || there != context.baseContainer && decision != .client {
-      context.container = there
-    }
-    if result == nil { context.container = nil }
-    if context.container == nil && result != nil { context.container = there ?? context.baseContainer }
+    let container = result == nil ? nil : container(with: there, decision)
+    try note(result, in: container, decision)
+    context.container = container
     context.baseContainer = there ?? context.baseContainer
     context.client = result
     context.base = context.serverFields
@@ -126,16 +123,29 @@ struct OnlineDraft: Error, Sendable {
     isRebased = true
   }
 
+  private var isMovedHere: Bool { context.container != nil && context.container != context.baseContainer }
+
+  /// Where the record is after the decision. Of two moves the server's stands, unless this side was chosen.
+  private func container(with there: String?, _ decision: MergeDecision) -> String? {
+    let followsServer = decision == .server || !isMovedHere
+    if let there, followsServer || there != context.baseContainer && decision != .client { return there }
+    return context.container ?? there ?? context.baseContainer
+  }
+
   /// Notes what of the change is not in the result.
-  private mutating func note(_ result: [String: JSONValue]?, _ decision: MergeDecision) throws {
+  private mutating func note(
+    _ result: [String: JSONValue]?, in container: String?, _ decision: MergeDecision
+  ) throws {
     if decision == .client { return }
-    isMerged = isMerged || context.client != context.base
+    isMerged = isMerged || context.client != context.base || isMovedHere
     let fields = context.client.map { FieldsDocument($0) }
     let wasLost = lost != nil
+    let losesPlace = (base == nil || isMovedHere) && context.container != container
     defer {
       if lost != nil && !wasLost {
         kindOfLost = context.operation
         lostBase = context.base.map { FieldsDocument($0) }
+        lostPlace = losesPlace || container == nil ? context.container : nil
       }
     }
     guard let fields, let result else {
@@ -143,8 +153,8 @@ struct OnlineDraft: Error, Sendable {
       return
     }
     let before = context.base.map { OutboxEntry.Base(version: "", fields: FieldsDocument($0)) }
-    let isLost = try Settlement.losesEdit(fields, before, FieldsDocument(result))
-    if isLost { lost = lost ?? Overwritten(record: context.record, fields: fields) }
+    let losesEdit = try Settlement.losesEdit(fields, before, FieldsDocument(result))
+    if losesEdit || losesPlace { lost = lost ?? Overwritten(record: context.record, fields: fields) }
   }
 }
 
@@ -154,6 +164,6 @@ extension OnlineDraft {
 
   /// What gave way to what the server has.
   func loss(to now: ServerRecord?, in schema: TypeSchema) throws -> Journal.Loss {
-    try Journal.Loss(lost?.fields, since: lostBase, now: now, in: schema)
+    try Journal.Loss(lost?.fields, since: lostBase, now: now, place: lostPlace, in: schema)
   }
 }

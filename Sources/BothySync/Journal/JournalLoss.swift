@@ -17,31 +17,36 @@ extension Journal {
     private(set) var place: String?
 
     /// - Parameters:
+    ///   - local: the record as it was here; nil for a deletion.
     ///   - current: what the server has; nil where it has no such record.
     ///   - fields: what the record became, where that is not what the server has.
+    ///   - place: the container that was chosen here and lost.
+    init(
+      _ local: FieldsDocument?, since base: FieldsDocument?, now current: ServerRecord?,
+      fields: FieldsDocument? = nil, place: String? = nil, in schema: TypeSchema
+    ) throws {
+      nowTime = current.flatMap { $0.modified == 0 ? nil : $0.modified }
+      self.place = place
+      guard let local else { return }
+      let live = current.flatMap { $0.isDeleted ? nil : $0 }
+      try compare(local, since: base, now: fields ?? live?.fields, in: schema)
+    }
+
+    /// The same of an entry and its row.
     init(
       _ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable, now current: ServerRecord?,
       fields: FieldsDocument? = nil
     ) throws {
       let live = current.flatMap { $0.isDeleted ? nil : $0 }
-      nowTime = current.flatMap { $0.modified == 0 ? nil : $0.modified }
-      guard let row else { return }
-      try compare(
-        table.document(row), since: entry.base?.fields, now: fields ?? live?.fields, in: table.schema)
-      let container = row.container ?? entry.record.type
-      let isPlaced = entry.base == nil || entry.destination(row.container) != nil
-      if live == nil && fields == nil || isPlaced && live.map({ $0.container != container }) ?? false {
-        place = container
+      let isPlaced = entry.base == nil || entry.destination(row?.container) != nil
+      let place = row.flatMap { row -> String? in
+        let container = row.container ?? entry.record.type
+        let isLost = live.map { isPlaced && $0.container != container } ?? (fields == nil)
+        return isLost ? container : nil
       }
-    }
-
-    /// The same of a record that has no entry.
-    init(
-      _ local: FieldsDocument?, since base: FieldsDocument?, now current: ServerRecord?, in schema: TypeSchema
-    ) throws {
-      let live = current.flatMap { $0.isDeleted ? nil : $0 }
-      if let local { try compare(local, since: base, now: live?.fields, in: schema) }
-      nowTime = current.flatMap { $0.modified == 0 ? nil : $0.modified }
+      try self.init(
+        row.map { table.document($0) }, since: entry.base?.fields, now: current, fields: fields, place: place,
+        in: table.schema)
     }
 
     /// Sensitive fields are in no document; were one in it, it would not be kept.

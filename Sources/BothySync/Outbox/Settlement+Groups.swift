@@ -72,7 +72,9 @@ extension Settlement {
         guard case .conflict(let current) = member.verdict,
           let entry = try Outbox.entry(member.entry.record, in: transaction)
         else { return false }
-        return entry.base?.version == member.entry.base?.version && entry.base?.version != current?.version
+        // A deletion of what the server never had is open until it is decided.
+        let isDecided = current != nil && entry.base?.version == current?.version
+        return entry.base?.version == member.entry.base?.version && !isDecided
       }
       if isOpen { try decide(members) }
     }

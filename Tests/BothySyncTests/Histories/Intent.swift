@@ -88,10 +88,13 @@ final class Intent: Sendable {
 
   func end(_ number: Int, _ why: String) { state.withLock { $0.deeds[number].end = why } }
 
-  /// Whether the server has ever had a text of this record that the device wrote.
+  /// Whether the server has carried out anything that the device did to this record since it last made it where it knew
+  /// of none.
   func hasReached(_ record: String, from device: Int) -> Bool {
     state.withLock { state in
-      state.deeds.contains { $0.record == record && $0.device == device && $0.isReached }
+      let own = state.deeds.filter { $0.record == record && $0.device == device }
+      let made = own.lastIndex { $0.isCreation && $0.seen == nil } ?? own.startIndex
+      return own[made...].contains(where: \.isReached)
     }
   }
 

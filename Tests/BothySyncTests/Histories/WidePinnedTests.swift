@@ -76,4 +76,49 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A move that an online save loses to another device's move is told")
+  func moveLostOnline() async throws {
+    let found = try await problems(
+      [.init(policy: .fieldMerge), .init(policy: .lastModifiedWins, batch: 1)],
+      [
+        .sync(0, .both, [], during: nil), .write(0, act(.title, place: 2)),
+        .online(1, act(.title, place: 1), only: false, []), .write(0, act(.title, place: 1)),
+        .sync(0, .both, [], during: nil), .online(1, act(.move, place: 0), only: false, []),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A record made again where it was not kept, and deleted, is nobody's deletion")
+  func deletedUnkept() async throws {
+    let found = try await problems(
+      [.init(policy: .fieldMerge)],
+      [
+        .online(0, act(.late, place: 1), only: true, []), .write(0, act(.remake, place: 1)),
+        .write(0, act(.delete, place: 1)),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("Work written together with a record that another device made too is sent")
+  func togetherTwice() async throws {
+    let found = try await problems(
+      seed: 1335,
+      [
+        .init(policy: .throwing), .init(policy: .throwing, batch: 4, page: 5, scopes: ["box/1"]),
+        .init(policy: .throwing, batch: 5, page: 6),
+      ],
+      [
+        .write(1, .init(what: .note, record: 5, place: 1)),
+        .together(
+          2,
+          [
+            .init(what: .late, record: 5, place: 2), .init(what: .title, record: 5, place: 0),
+            .init(what: .count, record: 2, place: 2),
+          ]),
+        .online(2, .init(what: .note, record: 5, place: 0), only: false, [.late, .lostAnswer]),
+        .write(2, .init(what: .delete, record: 2, place: 2)),
+      ])
+    #expect(found == [])
+  }
 }
