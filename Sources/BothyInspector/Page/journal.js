@@ -1,4 +1,4 @@
-// What became of the writes made here: what was replaced, by what and when, and bringing it back.
+// The page of the journal: the fate of the writes made here, what replaced them and when, and bringing them back.
 
 import { acts, h } from "./dom.js";
 import { badge, clock, empty, number, pager, plural, recordLink, shortID, table, value, when } from "./format.js";

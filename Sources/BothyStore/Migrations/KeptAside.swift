@@ -1,7 +1,7 @@
 import GRDB
 
-/// What is kept aside of records of synced types (`_extra`): members that the schema has no field for, and what stood in
-/// fields that could not be read. A change of the schema gives it other names, or makes columns of it.
+/// The members of synced records that no column holds (`_extra`): those that the schema has no field for, and what stood in
+/// fields that could not be read. A change of the schema gives them other names, or makes columns of them.
 struct KeptAside {
   let database: Database
 
@@ -16,7 +16,7 @@ struct KeptAside {
     let names = NameMap(type)
     let fields = Dictionary(
       type.fields.filter { !$0.isSensitive }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    var found: [(row: Int64, field: FieldSchema, value: FieldValue)] = []
+    var found: [String: [(row: Int64, value: FieldValue)]] = [:]
     try change(type.name) { members, row in
       for field in fields.values {
         let sources = [field.name] + field.aliases.map(names.local)
@@ -27,12 +27,13 @@ struct KeptAside {
           if field.isOptional && members[field.name] == .null { members[field.name] = nil }
           continue
         }
-        found.append((row, field, value))
+        found[field.name, default: []].append((row, value))
         members[field.name] = source == field.name ? nil : .null
       }
     }
-    for (row, field, value) in found { try set(value, field, of: type, row: row) }
-    for field in type.fields where found.contains(where: { $0.field.name == field.name }) {
+    for field in type.fields {
+      guard let values = found[field.name] else { continue }
+      try set(values, field, of: type)
       try LinkIndex(database: database).rebuild(type: type.name, field: field)
     }
   }
@@ -60,14 +61,18 @@ struct KeptAside {
     }
   }
 
-  private func set(_ value: FieldValue, _ field: FieldSchema, of type: TypeSchema, row: Int64) throws {
+  private func set(
+    _ values: [(row: Int64, value: FieldValue)], _ field: FieldSchema, of type: TypeSchema
+  ) throws {
     let assignments = field.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
     let set = try PreparedStatement(
       "UPDATE \(type.name.quotedIdentifier) SET \(assignments) WHERE rowid = ?", in: database)
-    var encoder = FieldEncoder(binding: set.pointer, from: 1)
-    encoder.encode(value, kind: field.kind)
-    set.bind(row, at: encoder.nextParameter)
-    try set.run()
+    for (row, value) in values {
+      var encoder = FieldEncoder(binding: set.pointer, from: 1)
+      encoder.encode(value, kind: field.kind)
+      set.bind(row, at: encoder.nextParameter)
+      try set.run()
+    }
   }
 
   private func change(_ type: String, _ body: ([String: JSONValue]) -> [String: JSONValue]) throws {

@@ -54,7 +54,7 @@ struct SchemaInstaller {
   }
 
   /// Notes of each row that the server told of that it has no value in the field: the default that stands there from now on
-  /// is no change of the record.
+  /// does not count as a change of the record.
   func markMissing(_ field: FieldSchema, of type: TypeSchema) throws {
     guard type.isSynced, !field.isOptional, field.defaultValue != nil, let column = field.columns.first else {
       return

@@ -39,7 +39,7 @@ public protocol Entity: Sendable, Identifiable where ID == String {
   static var schema: TypeSchema { get }
   /// The id, unique within the type. Any text will do; `UUIDv7.make()` makes one. It never changes.
   var id: String { get }
-  /// What the value was read as, so that a save changes what the caller has changed and nothing else.
+  /// The state that the value was read in, so that a save changes what the caller has changed and nothing else.
   ///
   /// Without the property each save of a value is about all of its fields.
   var readMark: ReadMark { get }

@@ -47,7 +47,7 @@ public struct FieldDecoder {
     versionColumn = 0
   }
 
-  /// What the fields are read as, for the `readMark` of the value. Costs one C call.
+  /// The state that the fields are read in, for the `readMark` of the value. Costs one C call.
   public var readMark: ReadMark {
     guard let statement, versionColumn > 0 else { return mark }
     return ReadMark(number: max(0, sqlite3_column_int64(statement, versionColumn)))

@@ -6,7 +6,7 @@ internal import Foundation
 /// property `readMark`; an entity written by hand declares `var readMark = ReadMark()` and sets it in
 /// `init(id:from:)` to `fields.readMark`.
 ///
-/// It is no content: all marks are equal, and add nothing to a hash. As JSON it is one whole number, so that a value
+/// A mark adds no content: all marks are equal, and add nothing to a hash. As JSON it is one whole number, so that a value
 /// that the app keeps over a relaunch is still about what was read. Eight bytes.
 public struct ReadMark: Sendable {
   /// A version from 0 on, where 0 is a record that the server had not acknowledged; below 0 a time before which

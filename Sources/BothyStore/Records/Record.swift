@@ -12,7 +12,7 @@ public struct Record: Sendable, Hashable, Identifiable {
   /// Fields that the server sent and this schema does not know, as one canonical JSON object. They survive
   /// edits and are sent back untouched.
   public var unknownFields: String?
-  /// What a save of the record compares with.
+  /// The state that a save of the record compares with.
   package var origin: Origin
 
   /// Where a record comes from. No content: all are equal.

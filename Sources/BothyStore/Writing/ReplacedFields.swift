@@ -3,8 +3,8 @@ internal import GRDB
 /// What the server's news replaced here, so that a value which was read before them can be told from an edit.
 ///
 /// Each row of `bothy_replaced` has the fields of one record that others changed, as they were before, each with a hash of
-/// what it became; or the whole record where others deleted it. The newest `limit` rows are kept; the row with the number 0 says up to where earlier ones are
-/// gone.
+/// what it became; or the whole record where others deleted it. The newest `limit` rows are kept; the row with the
+/// number 0 says up to where earlier ones are gone.
 package enum ReplacedFields {
   /// About a hundred bytes each.
   package static let limit: Int64 = 20_000

@@ -28,6 +28,7 @@ extension SyncPass {
         pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
       settlement.orphans = configuration.orphans
       settlement.journalLimits = configuration.journal
+      settlement.history = response.history
       try settlement.settle(plan.batch, response.outcomes)
       var pages = response.pages
       var isShown = isShowing && !pages.contains(where: \.more)

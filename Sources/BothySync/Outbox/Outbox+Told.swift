@@ -92,6 +92,14 @@ extension Outbox {
     in transaction: WriteTransaction
   ) throws -> Bool {
     try remove(entry.record, noted, in: transaction)
+    return try show(entry, told: answer, in: transaction)
+  }
+
+  /// Makes the row of an entry that has ended what the server last told, or lets it go. True when a value had to be filled
+  /// in or left aside.
+  static func show(
+    _ entry: OutboxEntry, told answer: ServerRecord?, in transaction: WriteTransaction
+  ) throws -> Bool {
     let table = try transaction.catalog.table(entry.record.type)
     if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
       if let repaired = try place(told, table, in: transaction) { return repaired }

@@ -167,13 +167,12 @@ extension Outbox {
     var hasBase: Bool
     var group: String?
     var sentGroup: String?
-    var revision: Int64
   }
 
   static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
     let select = try PreparedStatement(
       """
-      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, revision
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together
       FROM bothy_outbox
       WHERE type = ? AND id = ?
       """, in: transaction.database)
@@ -183,8 +182,7 @@ extension Outbox {
     guard try select.step() else { return nil }
     return Mark(
       kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
-      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4),
-      revision: select.int(at: 5))
+      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4))
   }
 
   /// Ends pending work: the only way there is, and none without a row of the journal that says how.

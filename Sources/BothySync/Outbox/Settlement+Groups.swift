@@ -226,7 +226,12 @@ extension Settlement {
   /// Settles the conflicts of a last page. False when that is not possible yet: the page is to be staged until what
   /// is in doubt is known, or the policies were asked about what is here now.
   mutating func settleConflicts(with page: SyncResponse.Page) throws -> Bool {
-    let isOtherHistory = try page.isOtherHistory || PullState.load(page.scope, in: transaction).isOtherHistory
+    // What another history brings is compared with what is here. Conflicts with it are decided when they are sent.
+    let isOtherHistory =
+      try page.reset
+      ? HistoryComparison(transaction).isOther(page, history)
+      : PullState.load(page.scope, in: transaction).isOtherHistory
+    if isOtherHistory { return true }
     var open = Dictionary(
       try Self.pullConflicts(page, in: transaction).map { ($0.entry.record, $0) }, uniquingKeysWith: { $1 })
     var ready:
@@ -234,12 +239,7 @@ extension Settlement {
         []
     while let conflict = open.first?.value {
       let unit = try Outbox.unit(of: conflict.entry.record, in: transaction)
-      if unit.contains(where: { $0.operationID != nil }) {
-        // Nothing is sent before the pages of another history are shown: what is in doubt is settled after them.
-        guard isOtherHistory else { return false }
-        for entry in unit { open[entry.record] = nil }
-        continue
-      }
+      if unit.contains(where: { $0.operationID != nil }) { return false }
       var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
       var failed = false
       for entry in unit {

@@ -13,6 +13,8 @@ struct Settlement {
   var pullDecisions: [RecordID: PullDecision] = [:]
   /// The scopes that syncs pull as configured.
   var pulls: [PullScope] = []
+  /// The history that the answer is of; nil from a server that has no identity.
+  var history: ServerHistory?
   /// Together-writes whose conflicts wait for the pages that show what they are about.
   var undecided: [[Member]] = []
   var report: SyncReport
@@ -188,9 +190,10 @@ struct Settlement {
       report.note(id, .updatedCache)
     } else {
       var orphans = Orphans(transaction, orphans)
+      // The entry goes first: one that makes the record again may follow it.
       try Outbox.remove(id, noted, in: transaction)
       if try orphans.deletes(id) {
-        try end(entry, current ?? .unknown(id), noted)
+        if try Outbox.show(entry, told: current ?? .unknown(id), in: transaction) { report.repaired += 1 }
         report.note(id, .removedFromCache)
       }
       report.overwritten += orphans.overwritten

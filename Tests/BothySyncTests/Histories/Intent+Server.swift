@@ -4,6 +4,9 @@ import Synchronization
 
 /// Looks at each change that the server makes, as it makes it.
 extension Intent {
+  /// The space begins another history, as after a restore: what devices have and the server lacks they may give back.
+  func epochBegan() { state.withLock { $0.restorable = $0.reached } }
+
   /// Follows the operations that the server has just carried out for a device.
   func follow(_ request: SyncRequest, _ response: SyncResponse, from device: Int) {
     let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
@@ -92,7 +95,9 @@ extension Intent.State {
       if let new, let number = author[new] {
         if deeds[number].device != device && !policy.mayReplaceAll && before != nil {
           problems.append("Another device's text came back: \(change)")
-        } else if reached.contains(new) && !policy.mayReplaceAll && before != nil {
+        } else if reached.contains(new) && !policy.mayReplaceAll && before != nil,
+          old != nil || restorable.remove(new) == nil
+        {
           problems.append("An old text came back: \(change)")
         } else if before != nil, !policy.mayReplace(name), !chain(of: name, from: number).contains(old ?? "")
         {

@@ -38,6 +38,8 @@ final class Intent: Sendable {
     /// The texts that the server has had, and what it has now; nil after a deletion.
     var reached: Set<String> = []
     var server: [String: [String: JSONValue]?] = [:]
+    /// The texts that the server had when its history began anew: their writer may give each back once.
+    var restorable: Set<String> = []
     var containers: [String: String] = [:]
     /// What was cleared, and who moved what where.
     var cleared: Set<String> = []

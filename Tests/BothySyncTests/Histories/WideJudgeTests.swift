@@ -72,6 +72,19 @@ struct WideJudgeTests {
     #expect(found.contains { $0.hasPrefix(word) }, "\(found)")
   }
 
+  @Test("A text may be given back once after a restore, and not over another one")
+  func givenBack() async throws {
+    let found = try await problems(shared + [.epoch]) { runner in
+      for (version, title) in [("2", JSONValue.null), ("3", "title-0-0"), ("4", .null), ("5", "title-0-0")] {
+        let operation = BothySync.Operation(
+          id: version, kind: .update, record: Sheet.record("r0"), base: "1", fields: ["title": title])
+        let (request, response) = answer(operation, version: version)
+        runner.intent.follow(request, response, from: 0)
+      }
+    }
+    #expect(found.count { $0.hasPrefix("An old text came back") } == 1, "\(found)")
+  }
+
   @Test("An edit that replaces what its writer never saw is noticed")
   func unseen() async throws {
     let steps =

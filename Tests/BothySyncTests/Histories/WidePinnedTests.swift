@@ -121,4 +121,36 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A field that another device cleared after a restore is given back, and told")
+  func clearedAfterRestore() async throws {
+    let found = try await problems(
+      [.init(policy: .clientWins), .init(policy: .fieldMerge, scopes: ["Sheet"])],
+      [
+        .write(1, act(.note, place: 0)), .write(0, act(.own, place: 2)), .sync(1, .both, [], during: nil),
+        .epoch, .write(1, act(.note, place: 1)),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A record that changes between two pages of a new history, beside work written together, is no loss")
+  func changedBetweenPages() async throws {
+    let found = try await problems(
+      seed: 3492,
+      [
+        .init(policy: .throwing, refusals: .discard, batch: 3, page: 2),
+        .init(policy: .throwing, batch: 1, page: 2),
+        .init(policy: .throwing, refusals: .discard, batch: 5, page: 6),
+      ],
+      [
+        .sync(1, .both, [.none], during: .init(what: .late, record: 1, place: 0)),
+        .online(0, .init(what: .own, record: 2, place: 1), only: false, []), .epoch,
+        .online(2, .init(what: .count, record: 0, place: 1), only: true, []),
+        .sync(1, .both, [.none, .late], during: .init(what: .title, record: 3, place: 1)),
+        .together(
+          1, [.init(what: .clear, record: 2, place: 1), .init(what: .title, record: 1, place: 2)]),
+        .write(0, .init(what: .title, record: 1, place: 1)),
+      ])
+    #expect(found == [])
+  }
 }

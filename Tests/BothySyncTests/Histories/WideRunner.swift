@@ -169,6 +169,7 @@ final class WideRunner {
       count("compaction")
     case .epoch:
       try await world.ledger.startEpoch(space: "test")
+      intent.epochBegan()
       count("epoch")
     case .refuse(let refuses): world.setRules(refuses ? .withoutSheetNotes : AuthorityRules())
     default: break
