@@ -80,6 +80,7 @@ extension Store {
         "A write of \(path) was begun inside another, or inside a read of a store in memory, and would wait for itself. "
           + "Use the transaction at hand, or write when it is done.")
     }
+    try checkFile()
     do {
       return try connections.writer.write {
         try perform($0, origin, body)
@@ -87,6 +88,15 @@ extension Store {
         try tell($0.1, origin)
       }.0
     } catch { throw known(error) }
+  }
+
+  /// Throws `.cannotOpen` where what is written would be gone at the next opening. One system call.
+  private func checkFile() throws {
+    guard file.isGone else { return }
+    throw StoreError(
+      .cannotOpen,
+      "The file \(path) was removed or replaced while it was open: nothing would be kept. Close the store and open the "
+        + "file again.")
   }
 
   /// A file has a connection for writing beside those for reading; a store in memory has one for both.
@@ -99,6 +109,7 @@ extension Store {
   package func write<Result: Sendable>(
     origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
+    try checkFile()
     do {
       return try await connections.writer.write {
         try self.perform($0, origin, body)

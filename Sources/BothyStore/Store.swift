@@ -14,6 +14,8 @@ public final class Store: Sendable {
   package let connections: Connections
   package let options: StoreOptions
   let recorder: (any ChangeRecorder)?
+  /// Tells whether the path still leads to the file.
+  package let file: OpenedFile
   let notices: CommitNotices
   let eventHub = EventHub()
   let running = RunningTransactions()
@@ -27,6 +29,8 @@ public final class Store: Sendable {
 
   /// Opens the file at `path`, making it if there is none, and brings it to `schema`: additive changes by
   /// themselves, others by `migrations`, all in one transaction.
+  ///
+  /// A file that a `SyncedStore` keeps can be read so; writing records of its synced types throws `.readOnly`.
   ///
   /// Throws `StoreError`; whatever it throws, an existing file is as it was.
   public convenience init(
@@ -58,7 +62,6 @@ public final class Store: Sendable {
     self.options = options
     let secrets = options.secrets ?? Self.ownSecrets(path)
     self.secrets = secrets
-    self.recorder = recorder
     connections =
       try path.map { path throws(StoreError) in
         try Connections(path: path, schemaVersion: schema.version, options: options)
@@ -71,13 +74,17 @@ public final class Store: Sendable {
       CommitSignals(path: path, options: options, writer: connections.writer)
     }
     do {
-      let (known, hasConcealed, isCheckDue) = try connections.writer.write { database in
+      let (known, hasConcealed, isCheckDue, kept) = try connections.writer.write { database in
         if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
+        let recorder = try recorder ?? SyncedFileGuard(database, path: path)
         let isNew = try !database.tableExists("bothy_meta")
         let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
           .migrate(to: named, steps: migrations, path: path ?? ":memory:")
-        return (known, hasConcealed, try fileCheck != nil && FileCheck.claim(in: database) && !isNew)
+        let isCheckDue = try fileCheck != nil && FileCheck.claim(in: database) && !isNew
+        return (known, hasConcealed, isCheckDue, recorder)
       }
+      self.recorder = kept
+      file = OpenedFile(path)
       catalog = Catalog(known)
       notices = CommitNotices(
         catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)

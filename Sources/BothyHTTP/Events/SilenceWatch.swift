@@ -1,7 +1,7 @@
 import BothySync
 import Synchronization
 
-/// Ends a stream from which nothing comes any more: a connection can die without either end being told.
+/// Ends an answer from which nothing comes any more: a connection can die without either end being told.
 package enum SilenceWatch {
   private final class LastWord: Sendable {
     private let time = Mutex(ContinuousClock.now)
@@ -23,7 +23,7 @@ package enum SilenceWatch {
           try await Task.sleep(until: deadline, clock: .continuous)
           if last.value + limit <= .now {
             throw RemoteError(
-              .unreachable, "The stream of hints has been silent for \(limit).", code: "silent")
+              .unreachable, "The connection has been silent for \(limit). Try again.", code: "silent")
           }
         }
       }

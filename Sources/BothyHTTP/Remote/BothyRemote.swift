@@ -77,15 +77,21 @@ public struct BothyRemote: RemoteStorage {
   private func queryPage(_ query: RecordQuery) async throws(RemoteError) -> ([ServerRecord], more: Bool) {
     let response = try await send(.post, "/query", body: Array(query.json.canonicalText.utf8))
     return try Self.parsed {
-      var (records, more) = ([ServerRecord](), false)
+      var (found, more) = ([ServerRecord]?.none, false)
       try JSONReader.read(response.body) { reader in
         try reader.object { name, reader in
           switch name {
-          case "records": try reader.array { records.append(try ServerRecord(from: &$0)) }
+          case "records":
+            var records: [ServerRecord] = []
+            try reader.array { records.append(try ServerRecord(from: &$0)) }
+            found = records
           case "more": more = try reader.bool()
           default: try reader.skip()
           }
         }
+      }
+      guard let records = found, records.allSatisfy({ $0.id.type == query.type }) else {
+        throw JSONError(reason: "the answer needs 'records' of \(query.type)", offset: 0)
       }
       return (records, more)
     }
@@ -237,6 +243,7 @@ extension BothyRemote {
 
   /// The error that an answer is; nil for one that is none.
   static func problem(_ response: TransportResponse) -> RemoteError? {
+    if (300..<400).contains(response.status) { return notTheServer("It is a redirect, \(response.status).") }
     guard response.status >= 400 else { return nil }
     let error = (try? JSONValue(parsing: response.body))?["error"]  // a gateway's page has no JSON
     return RemoteError(
@@ -249,7 +256,15 @@ extension BothyRemote {
     do {
       return try parse()
     } catch {
-      throw RemoteError(.serverError, "The server's answer can't be read. \(error)", code: "badAnswer")
+      throw notTheServer("\(error)")
     }
+  }
+
+  /// The error of an answer that no Bothy server gives: whether the request came to the server is unknown.
+  private static func notTheServer(_ why: String) -> RemoteError {
+    RemoteError(
+      .unreachable,
+      "The answer is not a Bothy server's: it may be a sign-in page of the network. Sign in to the network, or check the "
+        + "server's address. \(why)", code: "notTheServer")
   }
 }

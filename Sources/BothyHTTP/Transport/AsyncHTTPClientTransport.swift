@@ -5,6 +5,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOHTTPCompression
+  import Synchronization
 
   /// Sends requests with AsyncHTTPClient, keeping connections: the transport on Linux.
   ///
@@ -34,10 +35,9 @@
       do {
         let response = try await client.execute(
           Self.request(request), deadline: .now() + Self.amount(request.timeout))
-        let body = try await response.body.collect(upTo: bodyLimit)
+        let body = try await Self.body(of: response, upTo: bodyLimit, silence: request.timeout)
         return TransportResponse(
-          status: Int(response.status.code), headers: Self.fields(response),
-          body: Array(body.readableBytesView))
+          status: Int(response.status.code), headers: Self.fields(response), body: body)
       } catch {
         throw Self.remoteError(error, bodyLimit)
       }
@@ -62,6 +62,23 @@
       } catch {
         throw Self.remoteError(error, bodyLimit)
       }
+    }
+
+    /// The whole body. A connection that dies in the middle of it counts as one that gave no answer in time.
+    private static func body(
+      of response: HTTPClientResponse, upTo limit: Int, silence: Duration
+    ) async throws -> [UInt8] {
+      let body = Mutex<[UInt8]>([])
+      try await SilenceWatch.withLimit(silence) { heard in
+        for try await piece in response.body {
+          heard()
+          try body.withLock { bytes in
+            guard bytes.count + piece.readableBytes <= limit else { throw RemoteError.tooLarge(limit) }
+            bytes.append(contentsOf: piece.readableBytesView)
+          }
+        }
+      }
+      return body.withLock { $0 }
     }
 
     private static func request(_ request: TransportRequest) -> HTTPClientRequest {

@@ -9,6 +9,8 @@ package enum ReplacedFields {
   /// About a hundred bytes each.
   package static let limit: Int64 = 20_000
 
+  static let table = "bothy_replaced"
+
   package static let tables = [
     """
     CREATE TABLE IF NOT EXISTS bothy_replaced (

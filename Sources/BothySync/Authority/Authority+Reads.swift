@@ -46,6 +46,7 @@ extension Authority {
   public func queryAnswer(
     space: String, principal: Principal, _ query: RecordQuery
   ) async throws -> (records: [ServerRecord], more: Bool) {
+    try query.checkSize()
     let limit = min(query.limit ?? queryLimit, queryLimit)
     let isRestricted = readersDiffer(of: query.type)
     var selected = query
@@ -81,6 +82,7 @@ extension Authority {
   /// The number of records that a query selects, with no regard to its limit. Where each record has its own readers,
   /// all of them are read. Throws as `query`.
   public func count(space: String, principal: Principal, _ query: RecordQuery) async throws -> Int {
+    try query.checkSize()
     if readersDiffer(of: query.type) {
       var all = query
       all.limit = nil

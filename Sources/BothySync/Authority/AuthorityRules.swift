@@ -117,6 +117,9 @@ extension AuthorityRules {
     allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
   }
 
+  /// How many problems of a record a refusal names.
+  private static let namedProblems = 20
+
   /// Checks and completes the fields of a record. Returns nil when they are in order.
   func problem(with fields: [String: JSONValue], of type: String) -> Rejection? {
     let isList = type == PrincipalList.typeName
@@ -127,7 +130,8 @@ extension AuthorityRules {
     var errors: [Rejection.FieldError] = []
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
       guard let field = declared[name] else {
-        errors.append(.init(field: name, code: "unknown", message: "\(type) has no field '\(name)'."))
+        let short = String(name.prefix(64))
+        errors.append(.init(field: short, code: "unknown", message: "\(type) has no field '\(short)'."))
         continue
       }
       if value.isNull { continue }
@@ -140,9 +144,13 @@ extension AuthorityRules {
     }
     if isList, errors.isEmpty, let error = PrincipalList.problem(with: fields) { errors.append(error) }
     guard !errors.isEmpty else { return nil }
+    // A refusal is remembered, so it has a bounded size.
+    let named = errors.prefix(Self.namedProblems)
+    let rest = errors.count - named.count
     return Rejection(
-      code: "invalid", message: "\(type) is not valid: " + errors.map(\.message).joined(separator: " "),
-      fields: errors)
+      code: "invalid",
+      message: "\(type) is not valid: " + named.map(\.message).joined(separator: " ")
+        + (rest > 0 ? " And \(rest) other problems." : ""), fields: Array(named))
   }
 
   /// Refuses the value of a sensitive field that comes as an ordinary one: every device would get it.

@@ -114,11 +114,23 @@ extension TypeSchema {
 }
 
 extension AuthorityRules {
-  /// The operation with the fields' wire names in place of aliases.
+  /// The operation with the fields' wire names in place of aliases, and each value in the one form in which devices write
+  /// it: else a query would not find it and no digest would be equal.
   func canonical(_ operation: Operation) -> Operation {
-    guard let names = aliases[operation.record.type] else { return operation }
     var operation = operation
-    operation.fields = Self.canonical(operation.fields, names)
+    if let names = aliases[operation.record.type] {
+      operation.fields = Self.canonical(operation.fields, names)
+    }
+    guard let declared = schema?[operation.record.type] else { return operation }
+    for field in declared.fields where field.kind.hasManyForms {
+      guard let value = operation.fields[field.name], !field.kind.isWritten(as: value),
+        // What does not fit is refused by the rules.
+        let read = try? FieldValue(json: value, kind: field.kind)
+      else { continue }
+      var writer = JSONWriter()
+      read.write(to: &writer)
+      operation.fields[field.name] = (try? JSONValue(parsing: writer.bytes)) ?? value
+    }
     return operation
   }
 
@@ -150,5 +162,21 @@ extension AuthorityRules {
       }
     }
     return found
+  }
+}
+
+extension FieldKind {
+  /// Whether a value of the kind can be written in JSON in more than one way.
+  fileprivate var hasManyForms: Bool {
+    switch self {
+    case .uuid, .date, .double, .int, .coordinate, .data: true
+    default: false
+    }
+  }
+
+  /// Whether a value is null, or the number that devices write for the kind.
+  fileprivate func isWritten(as value: JSONValue) -> Bool {
+    if case .int = value { return self == .int || self == .date }
+    return value.isNull
   }
 }

@@ -51,6 +51,10 @@ struct SyncPass: Sendable {
 
   /// More exchanges without progress than this would mean that two parties keep undoing each other.
   private static let fruitlessLimit = 25
+  private static let noProgress = RemoteError(
+    .serverError,
+    "The server answers, and its answers bring the sync no further. Try again; if that stays so, look at the server's "
+      + "log.", code: "noProgress")
 
   /// Whether other processes may sync the file.
   var isShared: Bool { store.options.processes != .single }
@@ -111,7 +115,7 @@ struct SyncPass: Sendable {
         if open.isEmpty { request.isComparing = false }
         wanted.formUnion(step.wantedBlobs)
         fruitless = step.madeProgress ? 0 : fruitless + 1
-        if fruitless > Self.fruitlessLimit { return report }
+        if fruitless > Self.fruitlessLimit { throw Self.noProgress }
         // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
         guard step.isDone else { continue }
         if try await refetch(pulls, &report) {
@@ -190,6 +194,7 @@ struct SyncPass: Sendable {
       throw error
     }
     response.outcomes += separated.withheld
+    response.pages.removeAll { !plan.asks(for: $0) }
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
       .decide(plan.batch, response)
     try Task.checkCancellation()
@@ -219,7 +224,7 @@ struct SyncPass: Sendable {
     let givesBack = request.scope != .pull && !step.givenBack.isEmpty
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
     let changed =
-      step.pushed > 0 || step.pulled > 0 || response.pages.contains { $0.more || !$0.changes.isEmpty }
+      step.pushed > 0 || step.pulled > 0 || response.pages.contains { plan.brings($0) }
       || !step.failures.isEmpty
       || !step.synced.isEmpty || cameNearer
     return Step(
@@ -257,6 +262,15 @@ struct SyncPass: Sendable {
     var generations: [PullScope: Int64]
     /// Changes that no server takes as they are: they wait for an edit, and were not sent.
     var failures: [SyncFailure]
+
+    /// Whether a page was asked for.
+    func asks(for page: SyncResponse.Page) -> Bool { request.pulls.contains { $0.scope == page.scope } }
+
+    /// Whether a page brings the sync further: changes, or another place in the history to go on from.
+    func brings(_ page: SyncResponse.Page) -> Bool {
+      guard page.more else { return !page.changes.isEmpty }
+      return request.pulls.first { $0.scope == page.scope }?.cursor != page.cursor
+    }
   }
 
   /// A first pull is begun before anything is sent, so that a device does not get its own work back in it. While

@@ -88,8 +88,7 @@ extension SyncedStore {
       var result = SaveResult(
         record: try transaction.record(receipt.record), origin: .local, outcome: outcome, problem: problem)
       switch outcome {
-      case .accepted, .merged: result.origin = .server
-      case .overwritten:
+      case .accepted, .merged, .overwritten:
         result.origin = .server
         guard let revision = receipt.revision else { break }
         result.overwritten = try Journal.lost(of: receipt.record, at: revision, in: transaction)

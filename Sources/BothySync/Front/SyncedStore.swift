@@ -43,14 +43,13 @@ public final class SyncedStore: Sendable {
   ) throws {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
-    let file = OpenedFile(path)
     let remote = NamingRemote.naming(remote, store.schema)
     let bound = BoundRemote(
-      HintedRemote(remote: remote, belief: belief, now: { clock.now() }), store, file)
+      HintedRemote(remote: remote, belief: belief, now: { clock.now() }), store, store.file)
     self.remote = bound
     settings = Mutex(configuration)
     followed = FollowedScopes(configuration.pullScopes)
-    let governor = SyncGovernor(configuration, file: file)
+    let governor = SyncGovernor(configuration, file: store.file)
     self.governor = governor
     let opened: (device: String, owner: AccountID?, decided: Int64)
     // What is pending in a file that was set aside may need its secrets when it is salvaged.

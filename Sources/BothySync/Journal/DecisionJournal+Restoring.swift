@@ -28,6 +28,7 @@ extension DecisionJournal {
         let now = store.clock.now()
         guard let entry = try Journal.entry(number, in: transaction) else { throw Self.expired(number) }
         try Self.apply(entry, at: now, in: transaction)
+        try store.queue(entry.record, in: transaction)
         try Journal.setRestored(number, at: now, in: transaction)
         return try store.receipt(writing: entry.record, in: transaction)
       }
@@ -65,14 +66,43 @@ extension DecisionJournal {
       return
     }
     let content = JournalContent(entry, table.schema)
-    guard try transaction.exists(entry.record) else {
-      return try transaction.insert(content.record(lost))
+    guard let here = try transaction.record(entry.record) else {
+      try transaction.insert(content.record(lost))
+      return try keepAside(lost, of: entry.record, table, in: transaction)
     }
     var fields: [String: FieldValue] = [:]
-    for field in entry.lostFields { fields[field.name] = try content.value(field.local, of: field.name) }
+    for field in entry.lostFields {
+      fields[field.name] =
+        try counted(field, on: here.fields[field.name], table)
+        ?? content.value(field.local, of: field.name)
+    }
     if entry.isGone && entry.lostFields.isEmpty { fields = try content.record(lost).fields }
     if !fields.isEmpty { try transaction.update(entry.record, fields: fields) }
     if let place = entry.lostContainer, !entry.isGone { try transaction.move(entry.record, to: place) }
+  }
+
+  /// What was counted up or down here, on top of what the counter is now; nil for other fields.
+  private static func counted(
+    _ field: JournalEntry.LostField, on now: FieldValue?, _ table: TypeTable
+  ) -> FieldValue? {
+    guard table.schema[field.name]?.merge == .counter, case .int(let now)? = now,
+      let local = field.local.intValue, let base = field.base.intValue
+    else { return nil }
+    return .int(now.addingClamped(local.subtractingClamped(base)))
+  }
+
+  /// Gives a record that was made again the members that the schema has no field for.
+  private static func keepAside(
+    _ lost: FieldsDocument, of id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws {
+    try transaction.flush()
+    var repaired = false
+    guard let made = try transaction.row(table, id: id.id),
+      let aside = try? table.row(lost, container: id.type, version: nil, repaired: &repaired).unknownFields
+    else { return }
+    var row = made
+    row.unknownFields = aside
+    try transaction.replace(table, id: id.id, row)
   }
 
   private static func expired(_ number: Int64) -> SyncError {
@@ -80,6 +110,25 @@ extension DecisionJournal {
       .expired,
       "The journal keeps nothing of entry \(number) any more. Entries go by age, number and size: raise "
         + "`SyncConfiguration.journal` to keep them longer.")
+  }
+}
+
+extension SyncedStore {
+  /// Makes sure that a record which was restored is sent: one that was accepted as it is here is the same as before, and
+  /// the server may not have it.
+  fileprivate func queue(_ id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.flush()
+    let table = try transaction.catalog.table(id.type)
+    guard table.schema.isSynced, try Outbox.mark(id, in: transaction) == nil,
+      let row = try transaction.row(table, id: id.id)
+    else { return }
+    guard row.version == nil else {
+      throw SyncError(
+        .notRestorable,
+        "\(id) is here as the journal has it, and counts as synced. Restore it when a sync has brought the server's.",
+        record: id)
+    }
+    try Outbox(clock: clock).touch(id, in: transaction)
   }
 }
 

@@ -25,9 +25,17 @@ extension Journal {
     ).first
   }
 
-  /// The content that a write at this revision lost; nil where nothing was lost.
+  /// The content that a write at this revision lost, in the decision that ended it or in a merge on the way there; nil
+  /// where nothing was lost.
   static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> Record? {
-    guard let lost = try entry(of: id, at: revision, in: transaction)?.lost else { return nil }
+    guard let last = try entry(of: id, at: revision, in: transaction)?.number else { return nil }
+    let found = try entries(
+      where: """
+        type = ? AND id = ? AND lost IS NOT NULL AND revision BETWEEN ? AND ? AND number <= ? ORDER BY number
+        """,
+      [.text(id.type), .text(id.id), .int(revision), .int(revision + span), .int(last)], limit: 1,
+      in: transaction)
+    guard let lost = found.first?.lost else { return nil }
     let table = try transaction.catalog.table(id.type)
     var repaired = false
     let row = try table.row(lost, container: id.type, version: nil, repaired: &repaired)

@@ -79,7 +79,7 @@ struct PullApplication {
     if isOtherHistory && !rebased.contains(page.scope) { rebased.append(page.scope) }
     try comparison.begin(page, history, isOtherHistory: isOtherHistory)
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
-    if isRebasing { try snapshot.begin() }
+    if isRebasing { try snapshot.begin(at: isOtherHistory ? nil : Cursor(token: page.cursor)?.position) }
     mentioned = []
     if state.staged != nil { try stage.forEach { try apply($0) } }
     try apply(page)

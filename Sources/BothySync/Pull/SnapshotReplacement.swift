@@ -12,13 +12,17 @@ struct SnapshotReplacement {
   /// Version texts that begin so are marks; as a number they are 0, less than any version.
   private static let mark = "stale:"
 
-  func begin() throws {
+  /// - Parameter position: where in the history that the file follows the snapshot was taken: rows that are newer stay.
+  ///   Nil for a snapshot of another history, whose versions can't be compared.
+  func begin(at position: Int64?) throws {
     try UnknownTypes.clear(scope, in: transaction)
     try UnreadableTable.remove(where: scope.contains, in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
       try run(
-        "UPDATE \(table.name) SET _version = ?1 || _version WHERE _version IS NOT NULL AND \(filter(table))",
-        table)
+        """
+        UPDATE \(table.name) SET _version = ?1 || _version
+        WHERE _version IS NOT NULL AND CAST(_version AS INTEGER) <= \(position ?? .max) AND \(filter(table))
+        """, table)
     }
   }
 

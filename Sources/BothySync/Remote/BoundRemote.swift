@@ -1,5 +1,4 @@
 import BothyStore
-import Foundation
 import Synchronization
 
 /// The server of one file: sends which history the file has followed with each exchange, and takes no answer of another
@@ -107,32 +106,4 @@ struct BoundRemote: RemoteStorage {
     try await asking { () throws(RemoteError) in try await remote.history(query) }
   }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
-}
-
-/// Tells whether a path still leads to the file that it led to.
-struct OpenedFile: Sendable {
-  private let path: String?
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// - Parameter path: nil for a store in memory, which is never gone.
-  init(_ path: String?) {
-    let found = path.flatMap(Self.look)
-    self.path = found == nil ? nil : path
-    device = found?.device ?? 0
-    inode = found?.inode ?? 0
-  }
-
-  /// True if the file was removed, or another one was put in its place. One system call.
-  var isGone: Bool {
-    guard let path else { return false }
-    guard let now = Self.look(path) else { return true }
-    return now.device != device || now.inode != inode
-  }
-
-  private static func look(_ path: String) -> (device: UInt64, inode: UInt64)? {
-    var found = stat()
-    guard stat(path, &found) == 0 else { return nil }
-    return (UInt64(truncatingIfNeeded: found.st_dev), UInt64(truncatingIfNeeded: found.st_ino))
-  }
 }

@@ -27,10 +27,13 @@ public struct RemoteError: Error, Sendable, Hashable {
   public var message: String
   /// The HTTP status, where there was one.
   public var status: Int?
-  /// How long the server asks to wait, in seconds.
+  /// How long the server asks to wait, in seconds, an hour at most.
   public var retryAfter: Double?
   /// The server's own word for what is wrong.
   public var code: String?
+
+  /// The longest that a server may have its clients wait, in seconds: an hour. What stands between may ask for years.
+  static let longestWait = 3600.0
 
   /// For remotes of other protocols; `init(status:…)` finds the class of an HTTP status.
   public init(
@@ -39,8 +42,7 @@ public struct RemoteError: Error, Sendable, Hashable {
     self.errorClass = errorClass
     self.message = message
     self.status = status
-    // A `Duration` has no place for what is no number, or for most numbers of a `Double`.
-    self.retryAfter = retryAfter.flatMap { $0.isFinite ? min(max(0, $0), 2_147_483_648) : nil }
+    self.retryAfter = retryAfter.flatMap { $0.isFinite ? min(max(0, $0), Self.longestWait) : nil }
     self.code = code
   }
 

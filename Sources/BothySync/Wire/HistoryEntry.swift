@@ -142,8 +142,10 @@ extension ChangeHistory {
   /// Parses an object with those members. Throws `JSONError`.
   public init(decoding bytes: some ContiguousBytesSource) throws {
     var history = ChangeHistory()
+    var isWhole = false
     try JSONReader.read(bytes) { reader in
       try reader.object { name, reader in
+        if name == "changes" { isWhole = true }
         switch name {
         case "changes": try reader.array { history.entries.append(try HistoryEntry(from: &$0)) }
         case "next": history.next = try reader.nextIsNull() ? nil : reader.int()
@@ -151,6 +153,7 @@ extension ChangeHistory {
         }
       }
     }
+    guard isWhole else { throw JSONError(reason: "a history needs 'changes'", offset: 0) }
     self = history
   }
 }

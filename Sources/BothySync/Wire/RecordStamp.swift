@@ -65,13 +65,16 @@ extension RecordStamp {
 
   /// Parses the answer `{"records":[…]}`; unknown members are skipped. Throws `JSONError`.
   public static func list(decoding bytes: some ContiguousBytesSource) throws -> [RecordStamp] {
-    var stamps: [RecordStamp] = []
+    var found: [RecordStamp]?
     try JSONReader.read(bytes) { reader in
       try reader.object { name, reader in
         guard name == "records" else { return try reader.skip() }
+        var stamps: [RecordStamp] = []
         try reader.array { stamps.append(try RecordStamp(from: &$0)) }
+        found = stamps
       }
     }
+    guard let stamps = found else { throw JSONError(reason: "stamps need 'records'", offset: 0) }
     return stamps
   }
 }

@@ -94,11 +94,14 @@ extension SyncResponse {
     return writer.bytes
   }
 
-  /// Parses a response; unknown members are skipped, so that a newer server can say more. Throws `JSONError`.
+  /// Parses a response; unknown members are skipped, so that a newer server can say more. Throws `JSONError`, also for
+  /// a document that lacks what each answer has.
   public init(decoding bytes: some ContiguousBytesSource) throws {
     var response = SyncResponse(serverTime: 0)
+    var needed: Set = ["serverTime", "outcomes", "pages"]
     try JSONReader.read(bytes) { reader in
       try reader.object { name, reader in
+        needed.remove(name)
         switch name {
         case "serverTime": response.serverTime = try reader.int()
         case "history": response.history = try ServerHistory(from: &reader)
@@ -109,6 +112,9 @@ extension SyncResponse {
         default: try reader.skip()
         }
       }
+    }
+    guard needed.isEmpty else {
+      throw JSONError(reason: "the answer needs '\(needed.sorted().joined(separator: "', '"))'", offset: 0)
     }
     self = response
   }

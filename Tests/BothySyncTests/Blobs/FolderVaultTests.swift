@@ -76,9 +76,10 @@ struct FolderVaultTests {
 
   @Test("an upload by many at once ends with the right bytes", arguments: [1, 7, 64])
   func concurrent(partSize: Int) async throws {
-    let authority = try SnapPair().world.authority
+    let pair = try SnapPair()
+    let authority = pair.world.authority
     let bytes = [UInt8](picture(300))
-    let blob = try await SnapPair().a.store.blobs.put(picture(300))
+    let blob = try await pair.a.store.blobs.put(picture(300))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
         group.addTask {

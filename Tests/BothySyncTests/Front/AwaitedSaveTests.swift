@@ -101,4 +101,20 @@ struct AwaitedSaveTests {
     _ = await bulk
     #expect(try await pair.isEven())
   }
+
+  @Test("A save of which one field gave way in a merge says so")
+  func partlyLost() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    var note = try #require(try pair.a.note())
+    (note.title, note.note) = ("mine", "kept")
+    let result = try await pair.a.store.save(note, awaiting: .seconds(10))
+    #expect(result.record?.note == "kept")
+    if result.record?.title == "theirs" {
+      #expect(result.overwritten?.title == "mine")
+    } else {
+      #expect(result.overwritten == nil)
+    }
+  }
 }

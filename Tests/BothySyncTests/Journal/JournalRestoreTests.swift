@@ -170,4 +170,55 @@ struct JournalRestoreTests {
       #expect(try entry.lost?.members() == ["name": "mine"])
     }
   }
+
+  @Test("What was accepted as it is here is sent when it is restored")
+  func acceptedHere() async throws {
+    let pair = try await Pair.sharing([], rules: .withoutNotes) {
+      $0.rejectionPolicy = .quarantine(after: 1)
+    }
+    let store = pair.a.store
+    try pair.a.insert("T1", "mine", note: "refused")
+    await store.sync()
+    try store.resolve(.note(), .acceptLocal)
+    await store.sync()
+    pair.world.setRules(AuthorityRules())
+    let entry = try #require(try store.journal.entries(losing: true).first)
+    let receipt = try await store.journal.restore(entry)
+    #expect(receipt.state == .pending)
+    await store.sync()
+    #expect(try await pair.serverTitle() == "mine")
+  }
+
+  @Test("A counter gets back what was counted here, on top of what others counted")
+  func counted() async throws {
+    let pair = try await lost(
+      theirs: { try $0.edit { $0.score += 5 } },
+      mine: { try $0.edit { ($0.score, $0.title) = ($0.score + 100, "mine") } })
+    try await pair.a.store.journal.restore(try entry(pair))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 105)
+  }
+
+  @Test("A record that is made again has the fields that only newer apps know")
+  func unknownFields() async throws {
+    let old = Schema(types: [TypeSchema("Note", fields: [FieldSchema("title", .text)])])
+    let colour = FieldSchema("colour", .text, optional: true)
+    let new = Schema(version: 2, types: [TypeSchema("Note", fields: [FieldSchema("title", .text), colour])])
+    let world = try SimulatedWorld()
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(.serverModifiedWins)
+    let newer = try world.addDevice("newer", schema: new, configuration: configuration)
+    let older = try world.addDevice("older", schema: old, configuration: configuration)
+    try newer.put(Record("Note", id: "T1", ["title": "a", "colour": "red"]))
+    for device in [newer, older] { await device.store.sync() }
+    try newer.change { _ = try $0.delete(.note()) }
+    await newer.store.sync()
+    try older.change { _ = try $0.update(.note(), fields: ["title": "b"]) }
+    await older.store.sync()
+    let entry = try #require(try older.store.journal.entries(losing: true).first)
+    try await older.store.journal.restore(entry)
+    for device in [older, newer] { await device.store.sync() }
+    #expect(try newer.record("Note", "T1")?["title"] == "b")
+    #expect(try newer.record("Note", "T1")?["colour"] == "red")
+  }
 }

@@ -108,7 +108,7 @@ struct UnreadableRecordStories {
   @Test("A record in a page that is no record at all is set aside, and the others are taken in")
   func malformed() throws {
     let text =
-      #"{"serverTime":1,"pages":[{"container":"","children":true,"cursor":"e.2.m","changes":["#
+      #"{"serverTime":1,"outcomes":[],"pages":[{"container":"","children":true,"cursor":"e.2.m","changes":["#
       + #"{"type":"Page","id":"P1","version":7,"fields":{}},"#
       + #"{"type":"Page","id":"P2","container":"Page","version":"2","fields":{"title":"two"}}]}]}"#
     let page = try #require(try SyncResponse(decoding: Array(text.utf8)).pages.first)

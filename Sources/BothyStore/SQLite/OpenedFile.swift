@@ -1,0 +1,29 @@
+import Foundation
+
+/// Tells whether a path still leads to the file that it led to.
+package struct OpenedFile: Sendable {
+  private let path: String?
+  private let device: UInt64
+  private let inode: UInt64
+
+  /// - Parameter path: nil for a store in memory, which is never gone.
+  package init(_ path: String?) {
+    let found = path.flatMap(Self.look)
+    self.path = found == nil ? nil : path
+    device = found?.device ?? 0
+    inode = found?.inode ?? 0
+  }
+
+  /// True if the file was removed, or another one was put in its place. One system call.
+  package var isGone: Bool {
+    guard let path else { return false }
+    guard let now = Self.look(path) else { return true }
+    return now.device != device || now.inode != inode
+  }
+
+  private static func look(_ path: String) -> (device: UInt64, inode: UInt64)? {
+    var found = stat()
+    guard stat(path, &found) == 0 else { return nil }
+    return (UInt64(truncatingIfNeeded: found.st_dev), UInt64(truncatingIfNeeded: found.st_ino))
+  }
+}

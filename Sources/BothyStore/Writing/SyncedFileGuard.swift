@@ -1,0 +1,29 @@
+import GRDB
+
+/// Refuses what a plain store writes into a file that is synced: no server would ever hear of it, and the next pull
+/// would undo it.
+struct SyncedFileGuard: ChangeRecorder {
+  private let path: String
+
+  /// Nil for a file that no synced store has opened.
+  init?(_ database: Database, path: String?) throws {
+    guard let path, try database.tableExists(ReplacedFields.table) else { return nil }
+    self.path = path
+  }
+
+  var tables: [String] { [] }
+
+  func record(_ changes: [Change], in transaction: WriteTransaction) throws { throw refusal }
+  func migrate(_ step: Migration.Step, in database: Database) throws { throw refusal }
+
+  func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
+    if old != new { throw refusal }
+  }
+
+  private var refusal: StoreError {
+    StoreError(
+      .readOnly,
+      "The file \(path) is synced, and a plain Store would change it without the server's knowledge. Open it with "
+        + "SyncedStore(at:schema:remote:) to write.")
+  }
+}

@@ -1,0 +1,35 @@
+import BothyStore
+
+/// How much one query may ask of a server: each condition and each sort key may need as much memory as the largest
+/// record.
+extension RecordQuery {
+  static let mostConditions = 100
+  static let mostKeys = 8
+
+  /// Throws `StoreError` `.invalidQuery`, which says how to ask in another way.
+  func checkSize() throws(StoreError) {
+    let conditions = filter.conditions
+    guard conditions <= Self.mostConditions else {
+      throw StoreError(
+        .invalidQuery,
+        "The condition has \(conditions) parts; a server takes \(Self.mostConditions). Use 'in' for one of many values, or "
+          + "split the query.")
+    }
+    guard order.count <= Self.mostKeys else {
+      throw StoreError(
+        .invalidQuery,
+        "The query is sorted by \(order.count) keys; a server takes \(Self.mostKeys). Leave some out.")
+    }
+  }
+}
+
+extension Predicate {
+  /// How many conditions there are; a list of values is one.
+  fileprivate var conditions: Int {
+    switch self {
+    case .and(let parts), .or(let parts): parts.reduce(0) { $0.addingClamped($1.conditions) }
+    case .not(let part): part.conditions
+    default: 1
+    }
+  }
+}

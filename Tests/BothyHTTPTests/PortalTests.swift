@@ -1,0 +1,90 @@
+import BothyHTTP
+import BothyStore
+import BothySync
+import BothyTesting
+import HTTPTypes
+import Testing
+
+/// Networks that answer in the server's place.
+@Suite("Sign-in pages in the server's place", .timeLimit(.minutes(1)))
+struct PortalTests {
+  static let portals: [TransportResponse] = [
+    TransportResponse(status: 200, headers: [.contentType: "text/html"], body: Array("<html>Sign in".utf8)),
+    TransportResponse(status: 200, headers: [.contentType: "application/json"], body: Array("{}".utf8)),
+    TransportResponse(
+      status: 200, headers: [.contentType: "application/json"],
+      body: Array(#"{"captive":true,"user-portal-url":"https://portal"}"#.utf8)),
+    TransportResponse(status: 302, headers: [.location: "https://portal"]), TransportResponse(status: 307),
+    TransportResponse(status: 511),
+  ]
+
+  private func parts() async throws -> (AuthorityTransport, SyncedStore) {
+    let transport = AuthorityTransport(
+      Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 }), principals: ["good": "ann"])
+    let remote = BothyRemote(
+      url: "https://example.org", space: "hut", transport: transport, token: { "good" })
+    let schema = Schema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
+    let store = try SyncedStore(at: nil, schema: schema, remote: remote, configuration: .quiet)
+    for number in 0..<3 { try await store.save(Record("Todo", id: "T\(number)", ["title": "x"])) }
+    await store.sync()
+    return (transport, store)
+  }
+
+  @Test("A sync says that the network wants a sign-in, and keeps what is pending", arguments: portals)
+  func sync(portal: TransportResponse) async throws {
+    let (transport, store) = try await parts()
+    try await store.save(Record("Todo", id: "T9", ["title": "mine"]))
+    transport.setScript { _ in portal }
+    #expect(await store.sync().skipped?.name == "unreachable")
+    #expect(try store.outbox().count == 1)
+    transport.setScript { _ in nil }
+    #expect(await store.sync().skipped == nil)
+    #expect(try store.outbox().isEmpty)
+  }
+
+  @Test("A read is answered from the file, and empties nothing", arguments: portals)
+  func read(portal: TransportResponse) async throws {
+    let (transport, store) = try await parts()
+    transport.setScript { _ in portal }
+    for policy in [FetchPolicy.networkElseCache, .cacheElseNetwork] {
+      let found = try await store.fetch(RecordQuery("Todo"), options: RequestOptions(fetchPolicy: policy))
+      #expect(found.values.count == 3)
+      #expect(found.origin == .cache)
+    }
+    await #expect(throws: SyncError.self) {
+      _ = try await store.fetch(RecordQuery("Todo"), options: RequestOptions(fetchPolicy: .networkOnly))
+    }
+    let kept = try await store.store.read { try $0.fetch(RecordQuery("Todo")) }
+    #expect(kept.count == 3)
+  }
+
+  @Test("The answer to another question is no answer")
+  func otherQuestion() async throws {
+    let (transport, store) = try await parts()
+    let body = Array(#"{"records":[{"type":"Other","id":"o","version":"1","fields":{}}]}"#.utf8)
+    transport.setScript { _ in TransportResponse(status: 200, body: body) }
+    let found = try await store.fetch(
+      RecordQuery("Todo"), options: RequestOptions(fetchPolicy: .networkElseCache))
+    #expect(found.values.count == 3)
+  }
+
+  @Test("A save that goes to the server first stays pending behind a sign-in page", arguments: portals)
+  func save(portal: TransportResponse) async throws {
+    let (transport, store) = try await parts()
+    transport.setScript { _ in portal }
+    let receipt = try await store.save(
+      Record("Todo", id: "T9", ["title": "mine"]), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(receipt.state == .pending)
+    transport.setScript { _ in nil }
+    await store.sync()
+    #expect(try store.outbox().isEmpty)
+  }
+
+  @Test("A server can have a device wait for an hour, and for no year")
+  func wait() async throws {
+    let (transport, store) = try await parts()
+    let headers: HTTPFields = [.retryAfter: "31536000"]
+    transport.setScript { _ in TransportResponse(status: 429, headers: headers) }
+    #expect(await store.sync().retryAfter == 3600)
+  }
+}

@@ -1,0 +1,42 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// A complete snapshot whose answer comes late: what the server has told since is newer.
+@Suite("Late snapshots", .timeLimit(.minutes(1)))
+struct LateSnapshotTests {
+  /// Runs `body` once, after the server has answered the device's next request and before the answer is there.
+  private func during(_ device: SimulatedDevice, _ body: @escaping @Sendable () async throws -> Void) {
+    let calls = Calls()
+    device.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do { try await body() } catch { Issue.record(error) }
+    }
+  }
+
+  @Test("A record that the server took while the first pull was on its way stays")
+  func firstPull() async throws {
+    let pair = try await Pair.sharing()
+    let device = try pair.world.addDevice("c", schema: .notes)
+    let store = device.store
+    during(device) {
+      let result = try await store.save(Note(id: "T9", "mine"), awaiting: .seconds(5))
+      #expect(result.origin == .server)
+    }
+    await store.sync()
+    #expect(try device.note("T9")?.title == "mine")
+    #expect(try device.note("T1")?.title == "start")
+  }
+
+  @Test("A record that the server took while a purged container was pulled again stays")
+  func purged() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    let store = pair.a.store
+    _ = try store.purge(container: "Note")
+    during(pair.a) { _ = try await store.save(Note(id: "T9", "mine"), awaiting: .seconds(5)) }
+    await store.sync()
+    #expect(try pair.a.note("T9")?.title == "mine")
+    #expect(try pair.a.noteIDs() == ["T1", "T2", "T9"])
+  }
+}

@@ -1,0 +1,69 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// A server that was restored from a backup, beside work that was written together.
+@Suite("A restored server beside work written together", .timeLimit(.minutes(2)))
+struct RestoredTogetherTests {
+  private struct Parts {
+    let folder: TemporaryFolder
+    let store: SyncedStore
+    let restored: SQLiteLedger
+  }
+
+  /// A device whose acknowledged title the restored server has lost, with notes of two records written together.
+  private func parts(_ policy: MergePolicy, _ restore: RestorePolicy = .ask) async throws -> Parts {
+    let folder = try TemporaryFolder()
+    let time = VirtualTime()
+    let remote = SwitchedRemote()
+    let ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
+    remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(policy)
+    configuration.restored = restore
+    let store = try SyncedStore(
+      at: folder.path + "/device.sqlite", schema: .notes, remote: remote, configuration: configuration,
+      options: StoreOptions(durability: .normal, processes: .single, readers: 1),
+      clock: SyncClock(now: time.reader()))
+    try await store.store.write { for n in 0..<3 { try $0.insert(Note(id: "T\(n)", "old")) } }
+    await store.sync()
+    let backup = folder.path + "/backup.sqlite"
+    try await ledger.backup(to: backup)
+    try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = "acknowledged" } }
+    await store.sync()
+    try await store.write(.together) {
+      for n in 1...2 { _ = try $0.update(Note.self, id: "T\(n)") { $0.note = "pending" } }
+    }
+    let restored = try SQLiteLedger(at: backup)
+    try await restored.startEpoch(space: "test")
+    remote.target = InProcessRemote(Authority(ledger: restored, now: time.reader()))
+    return Parts(folder: folder, store: store, restored: restored)
+  }
+
+  @Test(
+    "What the server lost is asked about, and given back",
+    arguments: [MergePolicy.serverModifiedWins, .fieldMerge, .clientWins, .lastModifiedWins])
+  func asked(policy: MergePolicy) async throws {
+    let parts = try await parts(policy)
+    #expect(await parts.store.sync().skipped?.name == "otherServer")
+    #expect(try parts.store.store.fetch(Note.self, id: "T1")?.title == "acknowledged")
+    _ = try await parts.store.uploadMine()
+    await parts.store.sync()
+    #expect(try parts.store.outbox().isEmpty)
+    let server = try await parts.restored.read(space: "test") { try $0.records([.note("T1"), .note("T2")]) }
+    #expect(try server[.note("T1")]?.record.fields.members()["title"] == "acknowledged")
+    #expect(try server[.note("T1")]?.record.fields.members()["note"] == "pending")
+    #expect(try server[.note("T2")]?.record.fields.members()["note"] == "pending")
+  }
+
+  @Test("By policy it is given back without a question")
+  func givenBack() async throws {
+    let parts = try await parts(.fieldMerge, .giveBack)
+    let report = await parts.store.sync()
+    #expect(report.givenBack.contains(.note("T1")))
+    await parts.store.sync()
+    let server = try await parts.restored.read(space: "test") { try $0.records([.note("T1")]) }
+    #expect(try server[.note("T1")]?.record.fields.members()["title"] == "acknowledged")
+  }
+}

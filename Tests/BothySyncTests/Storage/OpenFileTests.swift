@@ -1,0 +1,61 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// Files that are opened in another way than they are kept.
+@Suite("Files that are synced or gone", .timeLimit(.minutes(1)))
+struct OpenFileTests {
+  private let schema = Schema(types: [
+    TypeSchema("Note", fields: [FieldSchema("title", .text)]),
+    TypeSchema("Draft", fields: [FieldSchema("title", .text)], synced: false),
+  ])
+
+  private func synced(_ path: String) throws -> SyncedStore {
+    try SyncedStore(
+      at: path, schema: schema,
+      remote: InProcessRemote(Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 })),
+      configuration: .quiet)
+  }
+
+  @Test("A plain store reads a synced file, and writes only what is not synced")
+  func plain() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/app.bothy"
+    do {
+      let store = try synced(path)
+      try store.store.write { try $0.insert(Record("Note", id: "a", ["title": "kept"])) }
+    }
+    let plain = try Store(at: path, schema: schema)
+    let id = RecordID(type: "Note", id: "a")
+    #expect(try plain.record(id)?["title"] == "kept")
+    #expect(throws: StoreError.self) { try plain.write { try $0.update(id, fields: ["title": "lost"]) } }
+    #expect(throws: StoreError.self) { try plain.write { try $0.delete(id) } }
+    let error = #expect(throws: StoreError.self) {
+      try plain.write { try $0.insert(Record("Note", id: "b", ["title": "x"])) }
+    }
+    #expect(error?.code == .readOnly)
+    try plain.write { try $0.insert(Record("Draft", id: "d", ["title": "local"])) }
+    #expect(try plain.record(id)?["title"] == "kept")
+    #expect(try plain.record(RecordID(type: "Draft", id: "d"))?["title"] == "local")
+  }
+
+  @Test(
+    "A save into a file that was removed or replaced fails instead of being lost", arguments: [false, true])
+  func gone(isReplaced: Bool) async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/app.bothy"
+    let store = try synced(path)
+    try await store.save(Record("Note", id: "a", ["title": "kept"]))
+    try FileManager.default.removeItem(atPath: path)
+    if isReplaced { try Data("another".utf8).write(to: URL(fileURLWithPath: path)) }
+    let error = await #expect(throws: StoreError.self) {
+      try await store.save(Record("Note", id: "b", ["title": "x"]))
+    }
+    #expect(error?.code == .cannotOpen)
+    #expect(throws: StoreError.self) {
+      try store.store.write { try $0.insert(Record("Note", id: "c", ["title": "x"])) }
+    }
+  }
+}
