@@ -11,7 +11,7 @@ internal import Foundation
 public struct ReadMark: Sendable {
   /// A version from 0 on, where 0 is a record that the server had not acknowledged; below 0 a time before which
   /// nothing counts, in negative nanoseconds since 1970.
-  let number: Int64
+  package let number: Int64
 
   /// A value that is made now, and not read.
   public init() { number = -Self.now() }

@@ -18,6 +18,14 @@ struct OnlineDraft: Error, Sendable {
   var sent: Operation?
   /// The fields that the caller gave, where it gave some alone and nothing is known of the record here.
   var given: [String: JSONValue]?
+  /// The value that the app saves; nil where it saves none.
+  var value: SavedValue?
+  /// What the server last told of the record before the change.
+  var told: ServerRecord?
+  /// An operation in doubt that the change was made after, and that is to be sent before it.
+  var earlier: Operation?
+  /// Whether it is laid on the answer to an earlier one.
+  var isFollowing = false
 
   /// Whether a conflict was met: then `base` is what the server answered with.
   var isRebased = false
@@ -45,7 +53,7 @@ struct OnlineDraft: Error, Sendable {
       fields = try PushBatchBuilder.changedFields(FieldsDocument(context.client ?? [:]), since: base)
     }
     let isMoved = context.container != nil && context.container != context.baseContainer
-    if isRebased && fields.isEmpty && !isMoved && sharing == nil && secrets.isEmpty {
+    if isRebased || isFollowing, fields.isEmpty && !isMoved && sharing == nil && secrets.isEmpty {
       if kind == .update || (kind == .delete && base == nil) { return nil }
     }
     let own = context.container == context.record.type ? nil : context.container
@@ -95,6 +103,7 @@ struct OnlineDraft: Error, Sendable {
     if context.container == context.baseContainer { context.container = current.container }
     context.baseContainer = current.container
     base = OutboxEntry.Base(current)
+    value?.read = fields
     self.given = nil
   }
 

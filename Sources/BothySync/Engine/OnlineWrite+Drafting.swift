@@ -31,6 +31,8 @@ extension OnlineWrite {
     }
     var draft = OnlineDraft(context, kind: entry.kind, base: entry.base)
     draft.sharing = entry.sharing
+    draft.told = entry.told
+    draft.value = try SavedValue(change, context, transaction.catalog.table(change.id.type))
     if entry.base != nil {
       draft.knownSharing = try KnownSharing.sharing(of: change.id, in: transaction)
     } else if pass.configuration.cache == .disabled, change.saved != nil {
@@ -73,24 +75,15 @@ extension OnlineWrite {
     context.baseContainer = row?.container ?? change.id.type
     context.container = change.destination ?? change.saved?.container ?? context.baseContainer
     context.client = try row.map { try table.document($0).members() } ?? [:]
-    var secrets: [SecretKey: String] = [:]
-    var given: [String: JSONValue] = [:]
-    for (name, value) in change.saved?.fields ?? [:] {
-      if let field = table.schema[name], field.isSensitive {
-        if case .text(let secret) = value { secrets[SecretKey(change.id, field: name)] = secret }
-        continue
-      }
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      given[name] = try JSONValue(parsing: writer.bytes)
-      context.client?[name] = value.isNull ? nil : given[name]
-    }
+    let (given, secrets) = try change.given(table.schema)
+    for (name, value) in given { context.client?[name] = value.isNull ? nil : value }
     if change.isDeletion { context.client = nil }
     let kind: Operation.Kind =
       change.isDeletion ? .delete : base == nil && change.saved != nil ? .insert : .update
     context.operation = kind
     var draft = OnlineDraft(context, kind: kind, base: base)
     draft.knownSharing = known?.sharing ?? .nobody
+    draft.value = try SavedValue(change, context, table)
     draft.sharing = change.sharing(over: draft.knownSharing)
     draft.secrets = secrets
     if base == nil && !change.isDeletion && !change.isWhole(table.schema) { draft.given = given }
@@ -107,6 +100,21 @@ extension LocalChange {
     case .save(let record, _), .persist(let record, _, _): record
     case .move, .delete, .share: nil
     }
+  }
+
+  /// The fields that the change gives, nulls included, and beside them the values of the sensitive ones.
+  func given(_ schema: TypeSchema) throws -> (fields: [String: JSONValue], secrets: [SecretKey: String]) {
+    var (given, secrets): ([String: JSONValue], [SecretKey: String]) = ([:], [:])
+    for (name, value) in saved?.fields ?? [:] {
+      if let field = schema[name], field.isSensitive {
+        if case .text(let secret) = value { secrets[SecretKey(id, field: name)] = secret }
+        continue
+      }
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      given[name] = try JSONValue(parsing: writer.bytes)
+    }
+    return (given, secrets)
   }
 
   /// Whether the change gives every field, nulls included.
@@ -138,6 +146,6 @@ extension LocalChange {
 extension StoreError {
   /// Whether the store itself failed, and not the change that it was given.
   var isLocalFailure: Bool {
-    [.diskFull, .readOnly, .busy, .corrupt, .cannotOpen, .database, .cancelled].contains(code)
+    [.diskFull, .readOnly, .busy, .corrupt, .cannotOpen, .database].contains(code)
   }
 }

@@ -9,7 +9,8 @@ extension OnlineWrite {
       return .settled(.accepted(version: draft.base?.version ?? ""), nil)
     }
     let live = draft.context.server.flatMap { $0.isDeleted ? nil : $0 }
-    return try await settled(draft.lost == nil ? .merged : .overwritten, live, live?.version ?? "", draft)
+    let verdict: Journal.Verdict = !draft.isRebased ? .accepted : draft.lost == nil ? .merged : .overwritten
+    return try await settled(verdict, live, live?.version ?? "", draft)
   }
 
   /// Writes here what the server has now, and what became of the change.
@@ -26,9 +27,16 @@ extension OnlineWrite {
         let noted = try note(verdict, version, now, draft, revision: nil, in: transaction)
         let time = pass.clock.correctedNow()
         try Journal.trim(to: pass.configuration.journal, at: time, in: transaction)
-        try keep(now, draft, noted, sending: operation, in: transaction)
+        try keep(now, version, noted, sending: operation, in: transaction)
         if hasSecrets { try SecretWork.sweep(in: transaction) }
       }
+    }
+    if let now, draft.value != nil, verdict != .overwritten {
+      var answered = draft
+      answered.secrets = [:]
+      pass.sent.note(change.id, SentValues.Sent(draft: answered, answer: now))
+    } else {
+      pass.sent.forget(change.id)
     }
     let outcome: SaveOutcome =
       switch verdict {
@@ -52,12 +60,12 @@ extension OnlineWrite {
   }
 
   private func keep(
-    _ now: ServerRecord?, _ draft: OnlineDraft, _ noted: Journal.Noted, sending operation: Operation?,
+    _ now: ServerRecord?, _ version: String, _ noted: Journal.Noted, sending operation: Operation?,
     in transaction: WriteTransaction
   ) throws {
     let table = try transaction.catalog.table(change.id.type)
     if let entry = try Outbox.entry(change.id, in: transaction) {
-      return try rebase(entry, now, noted, sending: operation, in: transaction)
+      return try rebase(entry, now, version, noted, sending: operation, in: transaction)
     }
     guard let now else {
       try transaction.evict(table, id: change.id.id)
@@ -79,32 +87,24 @@ extension OnlineWrite {
   /// The record was changed here while the server answered: that change stays pending, now against what the
   /// server has (rule R5).
   private func rebase(
-    _ entry: OutboxEntry, _ now: ServerRecord?, _ noted: Journal.Noted, sending operation: Operation?,
-    in transaction: WriteTransaction
+    _ entry: OutboxEntry, _ now: ServerRecord?, _ version: String, _ noted: Journal.Noted,
+    sending operation: Operation?, in transaction: WriteTransaction
   ) throws {
     let isDeletion = entry.kind == .delete
     guard let now else {
       if isDeletion {
         try Outbox.end(entry, told: .unknown(entry.record), noted, in: transaction)
       } else {
-        try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
+        // Deleted there as asked; made again here since.
+        let tombstone = ServerRecord(
+          id: entry.record, container: entry.container, version: version, modified: 1, isDeleted: true)
+        try Outbox.reopen(
+          entry.record, base: nil, told: version.isEmpty ? nil : tombstone, kind: .insert, in: transaction)
       }
       return
     }
-    let table = try transaction.catalog.table(entry.record.type)
-    if !isDeletion, let row = try transaction.row(table, id: entry.record.id) {
-      // Of one person's two edits the later stands; counts, sets and the like of both.
-      let members = FieldMerge.merge(
-        base: try entry.base?.fields.members() ?? [:], client: try table.document(row).members(),
-        server: try now.fields.members(), clientIsLater: true
-      ) { table.schema[$0]?.merge.ofOnePerson ?? .client }
-      var repaired = false
-      try transaction.replace(
-        table, id: entry.record.id,
-        table.row(
-          FieldsDocument(members), container: row.container ?? entry.record.type, version: now.version,
-          repaired: &repaired))
-    }
+    try lay(
+      entry, on: now.fields.members(), in: now.container, version: now.version, in: transaction)
     try Outbox.reopen(
       entry.record, base: OutboxEntry.Base(now), kind: isDeletion ? .delete : .update, in: transaction)
     var known = try KnownSharing(transaction)
@@ -112,53 +112,26 @@ extension OnlineWrite {
     try Outbox.reduceSharing(of: entry, by: operation?.sharing, in: transaction)
   }
 
-  // MARK: no answer
-
-  /// Makes the change here, to be sent by the next sync as the operation that it was sent as already, so that the
-  /// server makes it once (rule R8). Returns the receipt of it.
-  func queue(_ draft: OnlineDraft?) async throws {
-    try await pass.store.write { transaction in
-      let wasPending = try Outbox.mark(change.id, in: transaction) != nil
-      if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
-        try Outbox.assumeDeleted(change.id, at: pass.clock.correctedNow(), in: transaction)
-      } else {
-        try change.apply(in: transaction)
-      }
-      try transaction.flush()
-      guard let draft, !wasPending, let entry = try Outbox.entry(change.id, in: transaction),
-        let operation = draft.sent
-      else { return }
-      if draft.isRebased {
-        try take(draft, entry, in: transaction)
-      } else if entry.kind != operation.kind {
-        return
-      }
-      try Outbox.setSent(operation, revision: entry.revision, in: transaction)
-    }
-    pass.unanswered.forget(change.id)
-  }
-
-  /// The entry is of the change as it was laid on what the server has.
-  private func take(_ draft: OnlineDraft, _ entry: OutboxEntry, in transaction: WriteTransaction) throws {
-    let table = try transaction.catalog.table(change.id.type)
-    if let fields = draft.context.client {
-      var repaired = false
-      let row = try table.row(
-        FieldsDocument(fields), container: draft.context.container ?? change.id.type,
-        version: draft.base?.version, repaired: &repaired)
-      try transaction.replace(table, id: change.id.id, row)
-    } else {
-      try transaction.evict(table, id: change.id.id)
-    }
-    try Outbox.reopen(change.id, base: draft.base, kind: draft.kind, in: transaction)
-    var known = try KnownSharing(transaction)
-    try known.set(draft.knownSharing, of: change.id)
-    guard draft.isMerged else { return }
-    try note(.merging, nil, draft.context.server, draft, revision: entry.revision, in: transaction)
+  /// Lays what was changed here while an operation was on its way on what that makes of the record. Of one person's two
+  /// edits of a field the later stands; counts, sets and the like have both. The record is where it was put meanwhile,
+  /// and else where the operation leaves it.
+  func lay(
+    _ entry: OutboxEntry, on earlier: [String: JSONValue], in container: String, version: String?,
+    in transaction: WriteTransaction
+  ) throws {
+    let table = try transaction.catalog.table(entry.record.type)
+    guard entry.kind != .delete, let row = try transaction.row(table, id: entry.record.id) else { return }
+    let members = try table.document(row).members().laid(
+      on: earlier, since: entry.base?.fields.members() ?? [:], table.schema)
+    let place = entry.base == nil ? row.container ?? entry.record.type : entry.destination(row.container)
+    var repaired = false
+    let laid = try table.row(
+      FieldsDocument(members), container: place ?? container, version: version, repaired: &repaired)
+    try transaction.replace(table, id: entry.record.id, laid)
   }
 
   @discardableResult
-  private func note(
+  func note(
     _ verdict: Journal.Verdict, _ version: String?, _ now: ServerRecord?, _ draft: OnlineDraft,
     revision: Int64?, in transaction: WriteTransaction
   ) throws -> Journal.Noted {

@@ -18,7 +18,8 @@ struct SyncPass: Sendable {
   let followed: FollowedScopes
   let lease = SyncLease()
   let heard = HeardScopes()
-  let unanswered = UnansweredWrites()
+  let sent = SentValues()
+  let online = OnlineRecords()
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
@@ -291,7 +292,7 @@ struct SyncPass: Sendable {
       if request.scope != .pull && !isReading {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
-          holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
+          online: online.current, holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
       }
@@ -311,7 +312,7 @@ struct SyncPass: Sendable {
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty
-            ? nil : unanswered.oldest(and: Outbox.oldestOperation(in: transaction)),
+            ? nil : sent.oldest(and: Outbox.oldestOperation(in: transaction)),
           principal: owner?.principal),
         batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),

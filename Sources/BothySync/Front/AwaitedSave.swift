@@ -41,6 +41,9 @@ extension SyncedStore {
   /// The save policy has no say, but for types that are written on the server only and stores without a cache: those are
   /// saved as `save` does it.
   ///
+  /// A write of a record that an online save is on its way for is sent when that is answered. A task that is cancelled
+  /// waits no longer: the outcome is `.pending`, and the problem `.cancelled` says that the change is kept here.
+  ///
   /// - Parameter limit: how long the server's answer is waited for. The write stays pending after that.
   ///
   /// Throws `StoreError` for what does not fit the schema; never for what the server says.
@@ -84,20 +87,28 @@ extension SyncedStore {
 
   private func result(of receipt: SaveReceipt, within limit: Duration) async throws -> SaveResult<Record> {
     let (outcome, problem) = try await settle(receipt, within: limit)
-    return try await store.read { transaction in
-      var result = SaveResult(
-        record: try transaction.record(receipt.record), origin: .local, outcome: outcome, problem: problem)
-      switch outcome {
-      case .accepted, .merged, .overwritten:
-        result.origin = .server
-        guard let revision = receipt.revision else { break }
-        result.overwritten = try Journal.lost(of: receipt.record, at: revision, in: transaction)
-      case .pending, .draft, .rejected, .withdrawn, .expired, .unknown: break
-      }
-      // What was written or pulled in the meantime is pending again, or newer than the verdict.
-      if try Outbox.mark(receipt.record, in: transaction) != nil { result.origin = .local }
-      return result
+    // The write is durable: what became of it is read for a cancelled task too.
+    return try await Task { [store] in
+      try await store.read { try Self.result(of: receipt, outcome, problem, in: $0) }
     }
+    .value
+  }
+
+  private static func result(
+    of receipt: SaveReceipt, _ outcome: SaveOutcome, _ problem: SyncError?, in transaction: ReadTransaction
+  ) throws -> SaveResult<Record> {
+    var result = SaveResult(
+      record: try transaction.record(receipt.record), origin: .local, outcome: outcome, problem: problem)
+    switch outcome {
+    case .accepted, .merged, .overwritten:
+      result.origin = .server
+      guard let revision = receipt.revision else { break }
+      result.overwritten = try Journal.lost(of: receipt.record, at: revision, in: transaction)
+    case .pending, .draft, .rejected, .withdrawn, .expired, .unknown: break
+    }
+    // What was written or pulled in the meantime is pending again, or newer than the verdict.
+    if try Outbox.mark(receipt.record, in: transaction) != nil { result.origin = .local }
+    return result
   }
 
   /// Sends what the receipt is for and waits for the verdict, for as long as `limit`. Returns why there is none.
@@ -107,6 +118,11 @@ extension SyncedStore {
     if let verdict = try verdict(on: id, revision) { return (verdict, nil) }
     let problem = await Self.first(within: limit, configuration.clock) { await self.push(id) }
     if let outcome = try outcome(of: id, revision) { return (outcome, nil) }
+    if Task.isCancelled {
+      let message =
+        "Waiting for the server's word on \(id) was cancelled. The change is kept here. The next sync sends it."
+      return (.pending, SyncError(.cancelled, message, record: id))
+    }
     if configuration.triggers.contains(.save) { engine.ask() }
     let waits = SyncError(
       .pendingChanges, "\(id) waits for other changes that must be sent before it. The next sync sends it.",
@@ -114,8 +130,9 @@ extension SyncedStore {
     return (.pending, problem ?? waits)
   }
 
-  /// Sends one record. Returns why that was not possible.
+  /// Sends one record, once no online write is on its way for it. Returns why that was not possible.
   private func push(_ id: RecordID) async -> SyncError? {
+    await engine.pass.online.rest(id)
     let report = await engine.push([id])
     if let reason = report.skipped { return SyncError(reason) }
     guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }

@@ -7,7 +7,8 @@ extension SyncedStore {
   ///
   /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
   /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip; a
-  /// refusal is thrown and changes nothing here.
+  /// refusal is thrown and changes nothing here. Once it has begun it is carried through, whatever becomes of the task: one
+  /// that is cancelled gets the same receipt or error. Before that a cancelled task throws, and nothing is changed.
   ///
   /// A record with pending work is different under `.networkThenCache`: the change is added to that work, durable here,
   /// and all of it is sent at once. A refusal is thrown, and waits in the inbox. A draft stays a draft.
@@ -119,7 +120,8 @@ extension SyncedStore {
 
   private func savedOnServerAlone(_ change: LocalChange) async throws -> SaveReceipt {
     do {
-      let result = try await OnlineWrite(pass: engine.pass, change: change, keeping: .nowhere).run()
+      let write = OnlineWrite(pass: engine.pass, change: change, keeping: .nowhere)
+      let result = try await write.carriedThrough { try await $0.run() }
       switch result {
       case .unreachable(let error, _): throw error
       case .pending: throw SyncError.pendingChanges(change.id)
@@ -194,12 +196,16 @@ extension SyncedStore {
       let isKept = keepsLocally && isCached && (options.cacheResults ?? true)
       let write = OnlineWrite(pass: engine.pass, change: change, keeping: isKept ? .here : .thereAlone)
       let result = try await engine.locks.withWrite(container(of: change)) {
-        try await engine.gate.withGate { () -> OnlineWrite.Result in
-          let result = try await write.run()
-          if case .unreachable(_, let draft) = result, keepsLocally && !isRemoteOnly {
-            try await write.queue(draft)
+        try await engine.gate.withGate {
+          try await write.carriedThrough { write in
+            let result = try await write.run()
+            switch result {
+            case .unreachable(_, let draft) where keepsLocally && !isRemoteOnly: try await write.queue(draft)
+            case .settled where !isCached: try await write.evict()
+            case .unreachable, .settled, .pending: break
+            }
+            return result
           }
-          return result
         }
       }
       switch result {
@@ -208,9 +214,6 @@ extension SyncedStore {
         return try await overPending(change, options)
       case .settled(let outcome, let report):
         if let report { engine.tell(report) }
-        if !isCached {
-          try await store.write(origin: .remote) { try Outbox.evictUncached(change.id, in: $0) }
-        }
         return SaveReceipt(record: change.id, state: outcome, store: self, revision: nil)
       case .unreachable(let error, _):
         if isRemoteOnly {

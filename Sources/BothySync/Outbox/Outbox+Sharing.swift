@@ -62,12 +62,16 @@ extension Outbox {
     throws
   {
     guard let pending = entry.sharing, sent != nil else { return }
-    let rest = pending.remaining(after: sent)
+    try setSharing(pending.remaining(after: sent), of: entry.record, in: transaction)
+  }
+
+  /// Sets what is to be told of an entry's sharing.
+  static func setSharing(_ change: SharingChange, of id: RecordID, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_outbox SET share = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(rest.isEmpty ? nil : rest.json, at: 3)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(change.isEmpty ? nil : change.json, at: 3)
     try update.run()
   }
 }

@@ -231,12 +231,17 @@ extension Outbox {
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
-  static func setSent(_ operation: Operation, revision: Int64, in transaction: WriteTransaction) throws {
+  ///
+  /// - Parameter keepsGroup: whether what was written together belongs to changes after that revision alone.
+  static func setSent(
+    _ operation: Operation, revision: Int64, keepsGroup: Bool = false, in transaction: WriteTransaction
+  ) throws {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5, together = NULL, sent_together = ?6
+      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5, sent_together = ?6,
+        together = CASE ?7 WHEN 1 THEN together END
       WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(operation.record.type, at: 1)
@@ -245,6 +250,7 @@ extension Outbox {
     update.bind(revision, at: 4)
     update.bind(utf8: writer.bytes, at: 5)
     update.bind(operation.group?.id, at: 6)
+    update.bind(keepsGroup ? 1 : 0, at: 7)
     try update.run()
   }
 

@@ -53,6 +53,8 @@ struct PushBatchBuilder {
   let now: Int64
   /// Types whose changes are not sent now, nor what refers to records of theirs that are not on the server.
   let heldTypes: Set<String>
+  /// Records that an online write is on its way for: what was changed of them since goes on top of its answer.
+  let online: Set<RecordID>
   /// Whether together-writes are not sent now: pages are staged, and a conflict could be decided only when they are shown.
   let holdsGroups: Bool
   let sendsTimes: Bool
@@ -80,13 +82,15 @@ struct PushBatchBuilder {
 
   init(
     _ transaction: WriteTransaction, limit: Int, now: Int64, heldTypes: Set<String> = [],
-    holdsGroups: Bool = false, sendsTimes: Bool = true,
+    online: Set<RecordID> = [], holdsGroups: Bool = false, sendsTimes: Bool = true,
     makeID: @escaping () -> String
   ) {
     self.transaction = transaction
     self.limit = limit
     self.now = now
     self.heldTypes = heldTypes
+    self.online = online
+    for record in online { visited[record] = .blocked(by: record) }
     self.holdsGroups = holdsGroups
     self.sendsTimes = sendsTimes
     self.makeID = makeID

@@ -166,6 +166,27 @@ struct SecretTests {
     #expect(try !contains(Self.word, device))
   }
 
+  @Test("A secret of a save without an answer is sent with the edit made meanwhile")
+  func meanwhile() async throws {
+    let taken = Taken()
+    let world = try SimulatedWorld(rules: taken.rules())
+    let device = try world.addDevice(schema: Self.schema)
+    let (calls, local) = (Calls(), device.store.store)
+    device.remote.plan(.lostRequest, on: .operations, times: 1)
+    device.remote.setBeforeSending { _ in
+      guard calls.add() == 1 else { return }
+      do { try await local.write { try $0.insert(Record("User", id: "U1", ["name": "later"])) } } catch {
+        Issue.record(error)
+      }
+    }
+    try await device.store.save(user(), options: RequestOptions(savePolicy: .networkThenCache))
+    await device.store.sync()
+    #expect(taken.words.contains("test/U1=\(Self.word)"))
+    #expect(try device.store.outbox().isEmpty)
+    #expect(try secrets(device).isEmpty)
+    #expect(try device.record("User", "U1")?["name"] == "later")
+  }
+
   @Test("Signing out forgets the secrets, unless the work is parked")
   func signOut() async throws {
     for (form, left) in [(Account.SignOut.discard, 0), (.park, 1)] {

@@ -170,6 +170,28 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
+  @Test("A share made while another has no answer holds beside it", arguments: [false, true])
+  func meanwhile(isApplied: Bool) async throws {
+    let world = try Principals()
+    try await world.ann.store.save(Note(id: "T1", "start"))
+    await world.sync(world.ann)
+    world.ann.remote.plan(isApplied ? .lostAnswer : .lostRequest, on: .operations, times: 1)
+    let (calls, store) = (Calls(), world.ann.store)
+    world.ann.remote.setBeforeSending { _ in
+      guard calls.add() == 1 else { return }
+      do {
+        try await store.share(.note(), with: .principals("cid"))
+        try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.note = "meanwhile" } }
+      } catch { Issue.record(error) }
+    }
+    try await store.share(
+      .note(), with: .principals("bob"), options: RequestOptions(savePolicy: .networkThenCache))
+    #expect(try store.sharing(of: .note()) == .principals("bob", "cid"))
+    #expect(try await world.isEven())
+    #expect(try store.sharing(of: .note()) == .principals("bob", "cid"))
+    #expect(try world.bob.note()?.note == "meanwhile")
+  }
+
   @Test("Under the network policies the server decides at once, and a refusal changes nothing")
   func networkFirst() async throws {
     let world = try Principals { $0.savePolicy = .networkThenCache }

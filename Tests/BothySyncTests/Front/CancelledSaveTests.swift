@@ -1,0 +1,131 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Saves whose task is cancelled.
+@Suite("Cancelled saves", .faultsStrike, .timeLimit(.minutes(2)))
+struct CancelledSaveTests {
+  private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
+
+  /// Cancels the task of `body` while its first request is on its way, before the server has it or after.
+  private func cancelling<Value: Sendable>(
+    _ pair: Pair, afterAnswer: Bool, _ body: @escaping @Sendable (SyncedStore) async throws -> Value
+  ) async -> Result<Value, any Error> {
+    let (began, begin) = AsyncStream<Void>.makeStream()
+    let (held, release) = AsyncStream<Void>.makeStream()
+    let calls = Calls()
+    let hold: @Sendable () async -> Void = {
+      guard calls.add() == 1 else { return }
+      begin.finish()
+      // Whoever is cancelled here goes on, as a request on the wire does.
+      await Task { for await _ in held {} }.value
+    }
+    if afterAnswer {
+      pair.a.remote.setDuringExchange(hold)
+    } else {
+      pair.a.remote.setBeforeSending { _ in await hold() }
+    }
+    let store = pair.a.store
+    let task = Task { try await body(store) }
+    for await _ in began {}
+    task.cancel()
+    release.finish()
+    return await task.result
+  }
+
+  @Test("A cancelled awaited save is kept, and says that the next sync sends it", arguments: [false, true])
+  func kept(afterAnswer: Bool) async throws {
+    let pair = try await Pair.sharing()
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let edited = note
+    let result = try await cancelling(pair, afterAnswer: afterAnswer) {
+      try await $0.save(edited, awaiting: .seconds(60))
+    }.get()
+    #expect(result.outcome == .pending)
+    #expect(result.record?.title == "mine")
+    #expect(result.origin == .local)
+    #expect(result.problem?.code == .cancelled)
+    let message = try #require(result.problem?.message)
+    #expect(message.contains("is kept here") && message.contains("The next sync sends it."))
+    #expect(try pair.a.title() == "mine")
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "mine")
+  }
+
+  @Test("A save that has begun online is carried through", arguments: online, [false, true])
+  func carriedThrough(save: SavePolicy, afterAnswer: Bool) async throws {
+    let pair = try await Pair.sharing(policy: .serverModifiedWins)
+    var note = try #require(try pair.a.note())
+    (note.title, note.score) = ("mine", 5)
+    let edited = note
+    let receipt = try await cancelling(pair, afterAnswer: afterAnswer) {
+      try await $0.save(edited, options: .saving(save))
+    }.get()
+    if case .accepted = receipt.state {} else { Issue.record("\(receipt.state)") }
+    #expect(try await pair.serverTitle() == "mine")
+    if save == .networkThenCache { #expect(try pair.a.title() == "mine") }
+    note.note = "more"
+    try await pair.a.store.save(note, options: .saving(save))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "more", "score": 5])
+  }
+
+  @Test("A cancelled online save without an answer is kept here, or says so")
+  func withoutAnswer() async throws {
+    for save in Self.online {
+      let pair = try await Pair.sharing()
+      pair.a.remote.plan(.lostRequest, on: .operations, times: 1)
+      var note = try #require(try pair.a.note())
+      note.title = "mine"
+      let edited = note
+      let result = await cancelling(pair, afterAnswer: false) {
+        try await $0.save(edited, options: .saving(save))
+      }
+      switch save {
+      case .networkThenCache:
+        #expect(try result.get().state == .pending)
+        #expect(try await pair.isEven())
+        #expect(try await pair.serverTitle() == "mine")
+      default:
+        let error = #expect(throws: SyncError.self) { try result.get() }
+        #expect(error?.code == .unreachable)
+      }
+    }
+  }
+
+  @Test(
+    "A save of a cancelled task that has not begun changes nothing, whatever is tried where the store fails")
+  func notBegun() async throws {
+    let pair = try await Pair.sharing { $0.localFailure = .tryRemote }
+    let store = pair.a.store
+    for save in Self.online + [.cacheThenNetwork] {
+      let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        try await store.save(Note(id: "T1", "never"), options: .saving(save))
+      }
+      task.cancel()
+      let result = await task.result
+      #expect(throws: (any Error).self) { try result.get() }
+    }
+    #expect(pair.a.operations.isEmpty)
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "start")
+  }
+
+  @Test("A cancelled receipt is told why it does not know")
+  func waiting() async throws {
+    let pair = try await Pair.sharing()
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let receipt = try await pair.a.store.save(note)
+    let outcome = try await cancelling(pair, afterAnswer: false) { _ in
+      try await receipt.outcome(within: .seconds(60))
+    }.get()
+    #expect(outcome == .pending)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "mine")
+  }
+}

@@ -1,0 +1,206 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Edits made while a save that goes to the server first is on its way.
+@Suite("Edits beside an online save on its way", .faultsStrike, .timeLimit(.minutes(5)))
+struct OnlineMeanwhileTests {
+  static let policies: [MergePolicy] = [.serverModifiedWins, .fieldMerge, .clientWins]
+  static let faults: [FaultyRemote.Fault] = [.lostRequest, .lostAnswer]
+
+  /// Runs `change` here once, before the first request goes out.
+  static func meanwhile(
+    _ device: SimulatedDevice, _ change: @escaping @Sendable (SyncedStore) async throws -> Void
+  ) {
+    let (calls, store) = (Calls(), device.store)
+    device.remote.setBeforeSending { _ in
+      guard calls.add() == 1 else { return }
+      do { try await change(store) } catch { Issue.record(error) }
+    }
+  }
+
+  private static func edit(_ pair: Pair, _ change: @escaping @Sendable (inout Note) -> Void) {
+    meanwhile(pair.a) { try await $0.store.write { _ = try $0.update(Note.self, id: "T1", change) } }
+  }
+
+  private func container(_ pair: Pair) async throws -> String? {
+    try await pair.world.serverRecords()[.note()]?.container
+  }
+
+  @Test("An edit made while an unanswered save was on its way stays, and both count once", arguments: faults)
+  func unanswered(fault: FaultyRemote.Fault) async throws {
+    for policy in Self.policies {
+      let pair = try await Pair.sharing(policy: policy)
+      pair.a.remote.plan(fault, on: .operations, times: 1)
+      Self.edit(pair) { ($0.note, $0.score) = ("meanwhile", $0.score + 1000) }
+      var note = try #require(try pair.a.note())
+      (note.title, note.score) = ("mine", 100)
+      let receipt = try await pair.a.store.save(note, options: .saving(.networkThenCache))
+      #expect(receipt.state == .pending)
+      let here = try #require(try pair.a.note())
+      #expect(here.title == "mine" && here.note == "meanwhile" && here.score == 1100)
+      let sent = try #require(pair.a.operations.first)
+      #expect(try pair.a.store.outbox().map(\.operationID) == [sent.id])
+      try pair.a.restart()
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1") == ["title": "mine", "note": "meanwhile", "score": 1100])
+      #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
+    }
+  }
+
+  @Test("The answer to the save that was sent leaves the later edit pending")
+  func acknowledged() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
+    Self.edit(pair) { $0.note = "meanwhile" }
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync(.push)
+    #expect(pair.a.operations.map(\.fields) == [["title": "mine"], ["note": "meanwhile"]])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A merged save without an answer keeps the edit made meanwhile", arguments: faults)
+  func rebased(fault: FaultyRemote.Fault) async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.b.edit { ($0.score, $0.own[0]) = (5, 7) }
+    await pair.b.store.sync()
+    let (calls, store) = (Calls(), pair.a.store.store)
+    pair.a.remote.setBeforeSending { _ in
+      guard calls.add() == 2 else { return }
+      do {
+        try await store.write {
+          _ = try $0.update(Note.self, id: "T1") { ($0.note, $0.score) = ("meanwhile", $0.score + 1000) }
+        }
+      } catch { Issue.record(error) }
+    }
+    let requests = Calls()
+    pair.a.remote.plan { requests.add() == 2 ? fault : .none }
+    var note = try #require(try pair.a.note())
+    (note.title, note.score) = ("mine", 100)
+    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    #expect(try pair.a.note()?.score == 1105)
+    try pair.a.restart()
+    #expect(try await pair.isEven())
+    #expect(
+      try await pair.server("T1") == ["title": "mine", "note": "meanwhile", "a": 7, "score": 1105])
+  }
+
+  @Test("A move stays beside an edit made meanwhile, answered or not")
+  func moved() async throws {
+    for policy in Self.policies {
+      for fault in Self.faults + [.none] {
+        let pair = try await Pair.sharing(policy: policy)
+        pair.a.remote.plan(fault, on: .operations, times: 1)
+        Self.edit(pair) { $0.note = "meanwhile" }
+        try await pair.a.store.move(.note(), to: "work", options: .saving(.networkThenCache))
+        #expect(try pair.a.record("Note", "T1")?.container == "work")
+        #expect(try await pair.isEven())
+        #expect(try await container(pair) == "work")
+        #expect(try await pair.server("T1")?["note"] == "meanwhile")
+      }
+    }
+  }
+
+  @Test("A move by another device stays beside an edit made meanwhile, answered or not")
+  func movedThere() async throws {
+    for fault in Self.faults + [.none] {
+      let pair = try await Pair.sharing(policy: .fieldMerge)
+      try await pair.b.store.move(.note(), to: "work")
+      await pair.b.store.sync()
+      pair.a.remote.plan(fault, on: .operations, times: 1)
+      Self.edit(pair) { $0.note = "meanwhile" }
+      var note = try #require(try pair.a.note())
+      note.title = "mine"
+      try await pair.a.store.save(note, options: .saving(.networkThenCache))
+      #expect(try await pair.isEven())
+      #expect(try await container(pair) == "work")
+      #expect(try await pair.server("T1") == ["title": "mine", "note": "meanwhile", "score": 0])
+    }
+  }
+
+  @Test("A move made meanwhile is the later one")
+  func movedMeanwhile() async throws {
+    for fault in Self.faults + [.none] {
+      let pair = try await Pair.sharing(policy: .fieldMerge)
+      pair.a.remote.plan(fault, on: .operations, times: 1)
+      Self.meanwhile(pair.a) { try await $0.store.write { _ = try $0.move(.note(), to: "home") } }
+      try await pair.a.store.move(.note(), to: "work", options: .saving(.networkThenCache))
+      #expect(try await pair.isEven())
+      #expect(try await container(pair) == "home")
+    }
+  }
+
+  @Test("Of a deletion and an edit made meanwhile the later one stands", arguments: faults)
+  func deletion(fault: FaultyRemote.Fault) async throws {
+    for policy in Self.policies {
+      let edited = try await Pair.sharing(policy: policy)
+      edited.a.remote.plan(fault, on: .operations, times: 1)
+      Self.edit(edited) { $0.note = "precious" }
+      try await edited.a.store.delete(.note(), options: .saving(.networkThenCache))
+      #expect(try edited.a.note()?.note == "precious")
+      #expect(try await edited.isEven())
+      #expect(try await edited.server("T1")?["note"] == "precious")
+      let deleted = try await Pair.sharing(policy: policy)
+      deleted.a.remote.plan(fault, on: .operations, times: 1)
+      Self.meanwhile(deleted.a) { try await $0.store.write { _ = try $0.delete(.note()) } }
+      var note = try #require(try deleted.a.note())
+      note.title = "mine"
+      try await deleted.a.store.save(note, options: .saving(.networkThenCache))
+      #expect(try deleted.a.note() == nil)
+      #expect(try await deleted.isEven())
+      #expect(try await deleted.server("T1") == nil)
+    }
+  }
+
+  @Test("A record made online and here meanwhile is one, the later value on top", arguments: faults)
+  func made(fault: FaultyRemote.Fault) async throws {
+    let pair = try await Pair.sharing([], policy: .fieldMerge)
+    pair.a.remote.plan(fault, on: .operations, times: 1)
+    Self.meanwhile(pair.a) {
+      try await $0.store.write { try $0.insert(Note(id: "T1", "here", note: "more")) }
+    }
+    try await pair.a.store.save(Note(id: "T1", "online"), options: .saving(.networkThenCache))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "here", "note": "more", "score": 0])
+  }
+
+  @Test("What is written together meanwhile stays together beside an unanswered save", arguments: faults)
+  func together(fault: FaultyRemote.Fault) async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
+    pair.a.remote.plan(fault, on: .operations, times: 1)
+    Self.meanwhile(pair.a) {
+      try await $0.write(.together) {
+        _ = try $0.update(Note.self, id: "T1") { $0.note = "minus" }
+        _ = try $0.update(Note.self, id: "T2") { $0.note = "plus" }
+      }
+    }
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "minus", "score": 0])
+    #expect(try await pair.server("T2")?["note"] == "plus")
+    let grouped = pair.a.operations.filter { $0.group != nil }.map(\.record.id)
+    #expect(grouped.sorted() == ["T1", "T2"])
+  }
+
+  @Test("A draft made meanwhile stays one beside an unanswered save", arguments: faults)
+  func draft(fault: FaultyRemote.Fault) async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    pair.a.remote.plan(fault, on: .operations, times: 1)
+    Self.meanwhile(pair.a) {
+      _ = try await $0.writeDraft { _ = try $0.update(Note.self, id: "T1") { $0.note = "draft" } }
+    }
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1") == ["title": "mine", "score": 0])
+    #expect(try pair.a.note()?.note == "draft")
+    #expect(try pair.a.store.outbox().map(\.state) == [.held])
+  }
+}
