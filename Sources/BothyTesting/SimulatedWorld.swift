@@ -1,6 +1,5 @@
 public import BothyStore
 public import BothySync
-import Foundation
 import Synchronization
 
 /// A server and its devices in one process: the real `Authority` on a ledger in memory, devices on real files,
@@ -15,7 +14,7 @@ public final class SimulatedWorld {
   public let time: VirtualTime
   /// In the order in which they were added.
   public private(set) var devices: [SimulatedDevice] = []
-  private let folder: URL
+  private let folder: WorldFolder
 
   /// - Parameter blobs: what the server takes of blobs; nil for a server that keeps none.
   public init(
@@ -24,12 +23,8 @@ public final class SimulatedWorld {
   ) throws {
     ledger = try SQLiteLedger()
     self.time = time
-    let shared = URL(fileURLWithPath: "/dev/shm")
-    let parent =
-      FileManager.default.fileExists(atPath: shared.path) ? shared : FileManager.default.temporaryDirectory
-    folder = parent.appendingPathComponent("bothy-world-\(UUIDv7.make())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let vaultPath = folder.appendingPathComponent("vault").path
+    folder = try WorldFolder()
+    let vaultPath = folder.path(of: "vault")
     let vault = blobs.map { FolderVault(at: vaultPath, limits: $0, now: time.reader()) }
     current = SharedAuthority(
       Authority(ledger: ledger, rules: rules, blobs: vault, now: time.reader()))
@@ -37,11 +32,6 @@ public final class SimulatedWorld {
 
   /// Changes what the server accepts and shows, as a restart with another schema does.
   public func setRules(_ rules: AuthorityRules) { current.setRules(rules) }
-
-  deinit {
-    devices = []
-    try? FileManager.default.removeItem(at: folder)  // a folder left behind harms nothing
-  }
 
   /// Adds a device with a file of its own, which opens without asking the server. Throws `StoreError`.
   ///
@@ -63,9 +53,8 @@ public final class SimulatedWorld {
     server.onExchange = onExchange
     let remote = FaultyRemote(server)
     let device = try SimulatedDevice(
-      name: name, path: folder.appendingPathComponent("\(name).sqlite").path, schema: schema,
-      migrations: migrations,
-      remote: remote, configuration: configuration, clock: time.reader(skew: skew), timeouts: timeouts)
+      name: name, in: folder, schema: schema, migrations: migrations, remote: remote,
+      configuration: configuration, clock: time.reader(skew: skew), timeouts: timeouts)
     devices.append(device)
     return device
   }
@@ -102,7 +91,7 @@ private final class SharedAuthority: Sendable {
 public final class SimulatedDevice {
   /// Its name in the world and in snapshots: `device1`, `device2` and so on unless told otherwise.
   public let name: String
-  /// Its SQLite file, in a folder that goes with the world.
+  /// Its SQLite file, in a folder that goes with the world and its devices.
   public let path: String
   /// Its network, for a test to cut and to script.
   public let remote: FaultyRemote
@@ -114,13 +103,15 @@ public final class SimulatedDevice {
   private var configuration: SyncConfiguration
   private let clock: @Sendable () -> Int64
   private let timeouts: VirtualClock?
+  private let folder: WorldFolder
 
   init(
-    name: String, path: String, schema: Schema, migrations: [Migration], remote: FaultyRemote,
+    name: String, in folder: WorldFolder, schema: Schema, migrations: [Migration], remote: FaultyRemote,
     configuration: SyncConfiguration, clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
   ) throws {
     self.name = name
-    self.path = path
+    self.folder = folder
+    path = folder.path(of: "\(name).sqlite")
     self.schema = schema
     self.remote = remote
     self.configuration = configuration
