@@ -34,8 +34,6 @@ extension OnlineDraft {
   /// Whether the value that is saved is the one that was sent last, edited since.
   func goesOn(_ last: SentValues.Sent) -> Bool {
     guard let value, let earlier = last.draft.value else { return false }
-    // A value without a mark may be of any time: of this one while nothing newer has come.
-    if value.mark == ReadMark.whole.number, let answer = last.answer, isTold(since: answer) { return false }
     return value.goesOn(earlier)
   }
 
@@ -46,6 +44,8 @@ extension OnlineDraft {
   /// Makes the change one of what the server has made of the last one. What of the record the caller has as it was sent, or
   /// as it was read, is no change.
   mutating func follow(_ last: SentValues.Sent, _ answer: ServerRecord) throws {
+    // Each field of a value without a mark is meant as it is.
+    if last.answer != nil, value?.mark == ReadMark.whole.number { return }
     let goesOn = goesOn(last)
     let now = told.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil } ?? answer
     if now.isDeleted || !goesOn && (isTold(since: answer) || context.base == nil) { return }

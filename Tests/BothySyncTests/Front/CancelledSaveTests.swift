@@ -96,7 +96,7 @@ struct CancelledSaveTests {
   }
 
   @Test(
-    "A save of a cancelled task that has not begun changes nothing, whatever is tried where the store fails")
+    "A cancelled task that has begun no save changes nothing, here or there")
   func notBegun() async throws {
     let pair = try await Pair.sharing { $0.localFailure = .tryRemote }
     let store = pair.a.store

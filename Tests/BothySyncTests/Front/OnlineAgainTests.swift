@@ -53,7 +53,7 @@ struct OnlineAgainTests {
     }
   }
 
-  @Test("A record made online without an answer is made once, with the edit after it", arguments: online)
+  @Test("A record made without an answer is made once, with the edit after", arguments: online)
   func made(save: SavePolicy) async throws {
     for fault in Self.faults {
       let pair = try await Pair.sharing([], policy: .fieldMerge)
@@ -80,6 +80,19 @@ struct OnlineAgainTests {
     try await pair.a.store.save(fresh, options: .saving(.networkOnly))
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1") == ["title": "fresh", "score": 5])
+  }
+
+  @Test("A value that counts as a whole is put over what others wrote since")
+  func whole() async throws {
+    let pair = try await Pair.sharing(policy: .clientWins)
+    let whole = Record("Note", id: "T1", ["title": "mine"])
+    try await pair.a.store.save(whole, options: .saving(.networkOnly))
+    await pair.b.store.sync()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try await pair.a.store.save(whole, options: .saving(.networkOnly))
+    #expect(try await pair.serverTitle() == "mine")
+    #expect(try await pair.isEven())
   }
 
   @Test("A deletion after an unanswered save deletes the record")

@@ -28,7 +28,7 @@ struct OnlineMeanwhileTests {
     try await pair.world.serverRecords()[.note()]?.container
   }
 
-  @Test("An edit made while an unanswered save was on its way stays, and both count once", arguments: faults)
+  @Test("An edit beside an unanswered save stays, and both count once", arguments: faults)
   func unanswered(fault: FaultyRemote.Fault) async throws {
     for policy in Self.policies {
       let pair = try await Pair.sharing(policy: policy)

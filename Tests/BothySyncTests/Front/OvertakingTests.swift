@@ -46,7 +46,7 @@ struct OvertakingTests {
     #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
   }
 
-  @Test("An awaited save waits for an online save that gets no answer, and both count once")
+  @Test("An awaited save waits for an unanswered one, and both count once")
   func unanswered() async throws {
     let pair = try await Pair.sharing(policy: .serverModifiedWins)
     pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
@@ -96,7 +96,7 @@ struct OvertakingTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("An awaited save waits for an online save no longer than it is told to")
+  @Test("An awaited save waits for another no longer than it is told to")
   func limit() async throws {
     let clock = VirtualClock()
     let pair = try await Pair.sharing { $0.clock = clock }
