@@ -1,6 +1,14 @@
 extension Sequence<UInt8> {
   /// Two lower-case digits for each byte, as checksums and the ids of traces are written.
   package var hexadecimal: String {
-    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    var digits: [UInt8] = []
+    digits.reserveCapacity(2 * underestimatedCount)
+    for byte in self {
+      digits.append(Self.digit(byte >> 4))
+      digits.append(Self.digit(byte & 15))
+    }
+    return String(decoding: digits, as: UTF8.self)
   }
+
+  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
 }

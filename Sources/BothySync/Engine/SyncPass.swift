@@ -199,14 +199,7 @@ struct SyncPass: Sendable {
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
       .decide(plan.batch, response)
     try Task.checkCancellation()
-    // What one exchange did is added at its end: handing the whole report down would copy it each time.
-    let applied: Applied
-    let sofar = SyncDiary.Progress(run, report)
-    do { applied = try await apply(plan, response, decisions, sofar) } catch let loss as HistoryLoss {
-      // What came is kept beside the records, for somebody to decide about.
-      _ = try await apply(plan, response, decisions, sofar, isShowing: false)
-      throw loss
-    }
+    let applied = try await apply(plan, response, decisions, run, after: report)
     let step = applied.report
     report.add(step)
     let asked = open.count
@@ -231,6 +224,19 @@ struct SyncPass: Sendable {
     return Step(
       isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
       wantedBlobs: response.wantedBlobs)
+  }
+
+  /// Takes an answer in. The report so far is let go of before it grows, so that adding to it copies nothing.
+  private func apply(
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ run: SyncDiary.Running?,
+    after report: SyncReport
+  ) async throws -> Applied {
+    let sofar = SyncDiary.Progress(run, report)
+    do { return try await apply(plan, response, decisions, sofar) } catch let loss as HistoryLoss {
+      // What came is kept beside the records, for somebody to decide about.
+      _ = try await apply(plan, response, decisions, sofar, isShowing: false)
+      throw loss
+    }
   }
 
   /// A server of another history has applied nothing: what was first sent with this request is not in doubt.
