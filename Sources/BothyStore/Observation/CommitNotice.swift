@@ -34,7 +34,7 @@ public struct CommitStream: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   let store: Store
-  /// Whether commits count too that touched bookkeeping alone, which others are to hear of.
+  /// Counts commits too that touched bookkeeping alone, which others are to hear of.
   var includesBookkeeping = false
 
   public struct AsyncIterator: AsyncIteratorProtocol {

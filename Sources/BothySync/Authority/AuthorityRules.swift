@@ -117,7 +117,7 @@ extension AuthorityRules {
     allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
   }
 
-  /// How many problems of a record a refusal names.
+  /// The most problems of a record that a refusal names.
   private static let namedProblems = 20
 
   /// Checks and completes the fields of a record. Returns nil when they are in order.

@@ -124,12 +124,10 @@ extension AuthorityRules {
     guard let declared = schema?[operation.record.type] else { return operation }
     for field in declared.fields where field.kind.hasManyForms {
       guard let value = operation.fields[field.name], !field.kind.isWritten(as: value),
-        // What does not fit is refused by the rules.
+        // The rules refuse a value that does not fit.
         let read = try? FieldValue(json: value, kind: field.kind)
       else { continue }
-      var writer = JSONWriter()
-      read.write(to: &writer)
-      operation.fields[field.name] = (try? JSONValue(parsing: writer.bytes)) ?? value
+      operation.fields[field.name] = read.json
     }
     return operation
   }
@@ -166,7 +164,7 @@ extension AuthorityRules {
 }
 
 extension FieldKind {
-  /// Whether a value of the kind can be written in JSON in more than one way.
+  /// True for a kind whose values can be written in JSON in more than one way.
   fileprivate var hasManyForms: Bool {
     switch self {
     case .uuid, .date, .double, .int, .coordinate, .data: true
@@ -174,7 +172,7 @@ extension FieldKind {
     }
   }
 
-  /// Whether a value is null, or the number that devices write for the kind.
+  /// True for null, and for the number that devices write for the kind.
   fileprivate func isWritten(as value: JSONValue) -> Bool {
     if case .int = value { return self == .int || self == .date }
     return value.isNull

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// How much one query may ask of a server: each condition and each sort key may need as much memory as the largest
+/// The bounds of what one query may ask of a server: each condition and each sort key may need as much memory as the largest
 /// record.
 extension RecordQuery {
   static let mostConditions = 100
@@ -24,7 +24,7 @@ extension RecordQuery {
 }
 
 extension Predicate {
-  /// How many conditions there are; a list of values is one.
+  /// The number of conditions; a list of values is one.
   fileprivate var conditions: Int {
     switch self {
     case .and(let parts), .or(let parts): parts.reduce(0) { $0.addingClamped($1.conditions) }

@@ -127,8 +127,7 @@ struct OnlineDraft: Error, Sendable {
     kind = result == nil ? .delete : live == nil ? .insert : .update
     context.operation = kind
     knownSharing = live?.sharing ?? .nobody
-    let rest = sharing.map { SharingChange(from: knownSharing, to: $0.applied(to: knownSharing)) }
-    sharing = rest?.isEmpty ?? true ? nil : rest
+    sharing = sharing?.rest(over: knownSharing)
     isRebased = true
   }
 

@@ -47,8 +47,9 @@ extension OnlineDraft {
     // Each field of a value without a mark is meant as it is.
     if last.answer != nil, value?.mark == ReadMark.whole.number { return }
     let goesOn = goesOn(last)
-    let now = told.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil } ?? answer
-    if now.isDeleted || !goesOn && (isTold(since: answer) || context.base == nil) { return }
+    let isToldSince = isTold(since: answer)
+    let now = isToldSince ? told ?? answer : answer
+    if now.isDeleted || !goesOn && (isToldSince || context.base == nil) { return }
     let fields = try now.fields.members()
     let schema = context.schema
     if let value, let earlier = last.draft.value, goesOn {
@@ -64,9 +65,8 @@ extension OnlineDraft {
     base = OutboxEntry.Base(now)
     kind = kind == .delete ? .delete : .update
     context.operation = kind
-    if !isTold(since: answer) { knownSharing = answer.sharing }
-    let rest = sharing.map { SharingChange(from: knownSharing, to: $0.applied(to: knownSharing)) }
-    sharing = rest?.isEmpty ?? true ? nil : rest
+    if !isToldSince { knownSharing = answer.sharing }
+    sharing = sharing?.rest(over: knownSharing)
     given = nil
     isFollowing = true
   }

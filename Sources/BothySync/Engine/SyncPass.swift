@@ -271,12 +271,16 @@ struct SyncPass: Sendable {
     var failures: [SyncFailure]
 
     /// Whether a page was asked for.
-    func asks(for page: SyncResponse.Page) -> Bool { request.pulls.contains { $0.scope == page.scope } }
+    func asks(for page: SyncResponse.Page) -> Bool { pull(of: page) != nil }
 
     /// Whether a page brings the sync further: changes, or another place in the history to go on from.
     func brings(_ page: SyncResponse.Page) -> Bool {
       guard page.more else { return !page.changes.isEmpty }
-      return request.pulls.first { $0.scope == page.scope }?.cursor != page.cursor
+      return pull(of: page)?.cursor != page.cursor
+    }
+
+    private func pull(of page: SyncResponse.Page) -> SyncRequest.Pull? {
+      request.pulls.first { $0.scope == page.scope }
     }
   }
 

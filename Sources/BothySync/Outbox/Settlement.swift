@@ -340,8 +340,7 @@ struct Settlement {
   /// The record is what the server has. What of its sharing the server has not is still pending: a conflict over
   /// fields or containers decides nothing about it.
   private mutating func become(_ live: ServerRecord, _ entry: OutboxEntry, _ noted: Journal.Noted) throws {
-    let rest = entry.sharing.map { SharingChange(from: live.sharing, to: $0.applied(to: live.sharing)) }
-    guard let rest, !rest.isEmpty, entry.kind != .delete else {
+    guard entry.sharing?.rest(over: live.sharing) != nil, entry.kind != .delete else {
       return try end(entry, live, noted)
     }
     try put(live)

@@ -116,6 +116,12 @@ extension Sharing {
 }
 
 extension SharingChange {
+  /// The part of the change that is still to be made of what the server has; nil where it has all of it.
+  func rest(over known: Sharing) -> SharingChange? {
+    let rest = SharingChange(from: known, to: applied(to: known))
+    return rest.isEmpty ? nil : rest
+  }
+
   /// Writes `{"add"?,"remove"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()

@@ -83,21 +83,14 @@ struct AwaitedSaveTests {
   func overtakes() async throws {
     let pair = try await Pair.sharing()
     for number in 0..<20 { try pair.a.insert("N\(number)", "bulk") }
-    let (hanging, hold) = AsyncStream<Void>.makeStream()
-    let (began, beganHere) = AsyncStream<Void>.makeStream()
-    let requests = Calls()
-    pair.a.remote.setBeforeSending { _ in
-      guard requests.add() == 1 else { return }
-      beganHere.finish()
-      for await _ in hanging {}
-    }
+    let request = HeldRequest(of: pair.a)
     let store = pair.a.store
     async let bulk = store.sync()
-    for await _ in began {}
+    await request.waitUntilSent()
     let result = try await pair.a.store.save(Note(id: "T1", "mine"), awaiting: .seconds(10))
     if case .accepted = result.outcome {} else { Issue.record("\(result.outcome)") }
     #expect(try await pair.serverTitle() == "mine")
-    hold.finish()
+    request.release()
     _ = await bulk
     #expect(try await pair.isEven())
   }

@@ -78,20 +78,13 @@ struct OvertakingTests {
   @Test("An awaited save of another record overtakes an online save that hangs")
   func other() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
-    let (began, begin) = AsyncStream<Void>.makeStream()
-    let (held, release) = AsyncStream<Void>.makeStream()
-    let calls = Calls()
-    pair.a.remote.setBeforeSending { _ in
-      guard calls.add() == 1 else { return }
-      begin.finish()
-      for await _ in held {}
-    }
+    let request = HeldRequest(of: pair.a)
     let store = pair.a.store
     let online = Task { try await store.save(Note(id: "T1", "mine"), options: .saving(.networkThenCache)) }
-    for await _ in began {}
+    await request.waitUntilSent()
     let result = try await store.save(Note(id: "T2", "other"), awaiting: .seconds(60))
     if case .accepted = result.outcome {} else { Issue.record("\(result.outcome)") }
-    release.finish()
+    request.release()
     _ = try await online.value
     #expect(try await pair.isEven())
   }
@@ -100,20 +93,13 @@ struct OvertakingTests {
   func limit() async throws {
     let clock = VirtualClock()
     let pair = try await Pair.sharing { $0.clock = clock }
-    let (began, begin) = AsyncStream<Void>.makeStream()
-    let (held, release) = AsyncStream<Void>.makeStream()
-    let calls = Calls()
-    pair.a.remote.setBeforeSending { _ in
-      guard calls.add() == 1 else { return }
-      begin.finish()
-      for await _ in held {}
-    }
+    let request = HeldRequest(of: pair.a)
     let store = pair.a.store
     var note = try #require(try pair.a.note())
     note.title = "mine"
     let (online, awaited) = (note, note)
     let save = Task { try await store.save(online, options: .saving(.networkThenCache)) }
-    for await _ in began {}
+    await request.waitUntilSent()
     let waiting = Task { try await store.save(awaited, awaiting: .seconds(5)) }
     await clock.waitForSleepers()
     clock.advance(by: .seconds(5))
@@ -121,7 +107,7 @@ struct OvertakingTests {
     #expect(result.outcome == .pending)
     #expect(result.origin == .local)
     #expect(result.problem?.code == .unreachable)
-    release.finish()
+    request.release()
     _ = try await save.value
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == "mine")

@@ -152,43 +152,25 @@ struct HalvingStories {
     #expect(try await pair.server("T1")?["score"] == 1)
   }
 
-  /// A server of another kind: the same, with cursors that Bothy's own doesn't know.
-  private final class OtherKind: RemoteStorage {
-    private let remote: any RemoteStorage
-    private let isOther = Mutex(true)
-
-    init(_ remote: any RemoteStorage) { self.remote = remote }
-
-    func become() { isOther.withLock { $0 = false } }
-
-    func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
-      guard isOther.withLock({ $0 }) else { return try await remote.exchange(request) }
-      var request = request
-      for index in request.pulls.indices { request.pulls[index].cursor = nil }
-      var answer = try await remote.exchange(request)
-      for index in answer.pages.indices { answer.pages[index].cursor = "etag-1" }
-      return answer
-    }
-    func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
-      try await remote.query(query)
-    }
-    func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
-    func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
-      try await remote.digest(scope)
-    }
-    func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
-  }
-
   @Test("A cursor that the server does not know is left behind, and everything comes anew")
   func badCursor() async throws {
     let world = try SimulatedWorld()
-    let remote = OtherKind(InProcessRemote(world.authority))
+    // A server of another kind: the same, with cursors that Bothy's own doesn't know.
+    let isOther = Mutex(true)
+    let remote = RewritingRemote(InProcessRemote(world.authority)) { request, server throws(RemoteError) in
+      guard isOther.withLock({ $0 }) else { return try await server.exchange(request) }
+      var request = request
+      for index in request.pulls.indices { request.pulls[index].cursor = nil }
+      var answer = try await server.exchange(request)
+      for index in answer.pages.indices { answer.pages[index].cursor = "etag-1" }
+      return answer
+    }
     let folder = try TemporaryFolder()
     let store = try SyncedStore(
       at: folder.path + "/cursor.sqlite", schema: .notes, remote: remote, configuration: .quiet)
     try await store.store.write { try $0.insert(Note(id: "T1", "one")) }
     #expect(await store.sync().skipped == nil)
-    remote.become()
+    isOther.withLock { $0 = false }
     try await store.store.write { try $0.insert(Note(id: "T2", "two")) }
     #expect(await store.sync().skipped == nil)
     #expect(try await world.serverRecords().count == 2)

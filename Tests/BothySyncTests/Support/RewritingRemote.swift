@@ -1,0 +1,28 @@
+import BothyStore
+import BothySync
+
+/// A remote whose exchanges a test changes; all other questions go to the server as they are.
+struct RewritingRemote: RemoteStorage {
+  typealias Exchange =
+    @Sendable (SyncRequest, any RemoteStorage) async throws(RemoteError) -> SyncResponse
+
+  private let remote: any RemoteStorage
+  private let rewrite: Exchange
+
+  init(_ remote: any RemoteStorage, _ rewrite: @escaping Exchange) {
+    self.remote = remote
+    self.rewrite = rewrite
+  }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await rewrite(request, remote)
+  }
+  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await remote.query(query)
+  }
+  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+    try await remote.digest(scope)
+  }
+  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+}
