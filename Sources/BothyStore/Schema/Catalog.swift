@@ -1,5 +1,5 @@
 /// The tables of an open store, by position and by name. Immutable, shared by all its connections.
-package struct Catalog: Sendable {
+package final class Catalog: Sendable {
   package let schema: Schema
   package let tables: [TypeTable]
   /// The reference fields that point at each table: what its delete rules look through.

@@ -1,5 +1,6 @@
 extension Sequence<UInt8> {
   /// Two lower-case digits for each byte, as checksums and the ids of traces are written.
+  @inlinable
   package var hexadecimal: String {
     var digits: [UInt8] = []
     digits.reserveCapacity(2 * underestimatedCount)
@@ -10,5 +11,6 @@ extension Sequence<UInt8> {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+  @inlinable
+  package static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
 }

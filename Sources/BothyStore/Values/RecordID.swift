@@ -15,17 +15,26 @@ public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
 
   /// Byte by byte, as SQLite compares; Swift's own `==` takes canonically equivalent texts for equal.
   public static func == (left: RecordID, right: RecordID) -> Bool {
-    left.id.utf8.elementsEqual(right.id.utf8) && left.type.utf8.elementsEqual(right.type.utf8)
+    left.id.hasSameBytes(as: right.id) && left.type.hasSameBytes(as: right.type)
   }
 
-  private static func hash(_ text: String, into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    hasher.combine(0 as UInt8)
-  }
-
+  /// Takes the id alone: few records of different types share one.
   public func hash(into hasher: inout Hasher) {
-    Self.hash(type, into: &hasher)
-    Self.hash(id, into: &hasher)
+    let hashed: Void? = id.utf8.withContiguousStorageIfAvailable { bytes in
+      hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+    }
+    if hashed == nil { Array(id.utf8).withUnsafeBytes { hasher.combine(bytes: $0) } }
+  }
+}
+
+extension String {
+  /// Compares byte by byte, as SQLite does.
+  package func hasSameBytes(as other: String) -> Bool {
+    let isSame = utf8.withContiguousStorageIfAvailable { mine in
+      other.utf8.withContiguousStorageIfAvailable { theirs in
+        mine.count == theirs.count && (mine.isEmpty || mine.elementsEqual(theirs))
+      }
+    }
+    return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
   }
 }

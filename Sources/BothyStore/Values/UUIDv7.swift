@@ -27,9 +27,13 @@ public enum UUIDv7 {
   fileprivate static func random(at time: Timestamp, using generator: inout some RandomNumberGenerator)
     -> Words
   {
-    let milliseconds = UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
-    let high = milliseconds << 16 | 0x7000 | generator.next() & 0x0FFF
+    let high = milliseconds(time) << 16 | 0x7000 | generator.next() & 0x0FFF
     return (high, variant | generator.next() & lowBits)
+  }
+
+  /// The time as the first 48 bits have it.
+  fileprivate static func milliseconds(_ time: Timestamp) -> UInt64 {
+    UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
   }
 
   fileprivate static let variant: UInt64 = 0x8000_0000_0000_0000
@@ -65,10 +69,13 @@ package final class UUIDv7Sequence: Sendable {
 
   /// The next id, made from this time or, where that is no later than the last id's, from the last id.
   package func next(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
-    let step = generator.next() & 0xFFFF_FFFF
-    let fresh = UUIDv7.random(at: time, using: &generator)
+    let milliseconds = UUIDv7.milliseconds(time)
     let id = last.withLock { last in
-      last = fresh.high >> 16 > last.high >> 16 ? fresh : Self.successor(of: last, by: step + 1)
+      // Each number is a call of the system: one for an id of the same millisecond, two for others.
+      last =
+        milliseconds > last.high >> 16
+        ? UUIDv7.random(at: time, using: &generator)
+        : Self.successor(of: last, by: generator.next() & 0xFFFF_FFFF + 1)
       return last
     }
     return UUIDv7.text(id.high, id.low)

@@ -133,8 +133,10 @@ public struct Authority: Sendable {
     let keys = Dictionary(
       request.operations.map { ($0.id, identity.key($0)) }, uniquingKeysWith: { first, _ in first })
     let known = try known(request.operations, keys, identity, ledger)
-    var batch = try batch(
-      of: request.operations.filter { known[$0.id]?.isConflict ?? true }, principal, now, ledger)
+    let unseen = known.isEmpty ? request.operations : request.operations.filter { known[$0.id] == nil }
+    let open =
+      known.isEmpty ? unseen : request.operations.filter { known[$0.id]?.isConflict ?? true }
+    var batch = try batch(of: open, principal, now, ledger)
     let start = ledger.head
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(request.operations.count)
@@ -152,15 +154,14 @@ public struct Authority: Sendable {
         outcomes.append(Outcome(operation: operation.id, verdict))
       }
     }
-    try batch.reconsider(request.operations.filter { known[$0.id] == nil }, &outcomes)
-    try store(batch, in: ledger, from: start)
+    try batch.reconsider(unseen, &outcomes)
+    told.formUnion(try store(batch, in: ledger, from: start))
     try ledger.remember(
       outcomes.compactMap { outcome in
         // What is known from before outcomes had owners has no record, and stays where it is.
         if case .duplicate? = known[outcome.operation] { return nil }
         return keys[outcome.operation].flatMap { outcome.remembered(as: $0) }
       }, device: identity.device, at: now)
-    told.formUnion(batch.written.map(\.position))
     // A conflict that waits for room in an answer is remembered as what it is.
     var budget = OutcomeBudget(bytes: rules.answerSize)
     return outcomes.map { Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation)) }
@@ -213,13 +214,21 @@ public struct Authority: Sendable {
       records: try ledger.records(needed), unique: unique, holders: holders)
   }
 
+  /// The positions of what was stored.
+  ///
   /// - Parameter start: the head before anything of the batch was stored.
-  func store(_ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64) throws {
-    try ledger.put(batch.written)
+  @discardableResult
+  func store(
+    _ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64
+  ) throws -> [Int64] {
+    let written = batch.written
+    try ledger.put(written)
     try ledger.put(batch.history, keeping: rules.historyLimit)
+    let changes = batch.changes(written)
     var sight = SightChange(rules, ledger)
-    try sight.follow(batch.changes)
-    try batch.unique?.follow(batch.changes, from: start, in: ledger)
+    try sight.follow(changes)
+    try batch.unique?.follow(changes, from: start, in: ledger)
+    return written.map(\.position)
   }
 
   /// Who asks; the lists are looked up only where something depends on them.

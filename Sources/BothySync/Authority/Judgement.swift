@@ -208,7 +208,7 @@ package struct Judgement {
     let container = operation.container ?? ""
     guard (1...64).contains(type.utf8.count), (1...512).contains(id.utf8.count), container.utf8.count <= 512,
       !id.utf8.contains(0), !type.utf8.contains(0), !container.utf8.contains(0),
-      !container.hasPrefix("/"), !container.hasSuffix("/"), !container.contains("//")
+      !Self.hasEmptyPart(container)
     else {
       return Rejection(
         code: "invalidName",
@@ -216,6 +216,12 @@ package struct Judgement {
           + "none with a zero byte.")
     }
     return nil
+  }
+
+  private static func hasEmptyPart(_ container: String) -> Bool {
+    !container.isEmpty
+      && container.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        .contains(where: \.isEmpty)
   }
 
   private func tooLarge(_ document: FieldsDocument) -> Rejection? {

@@ -33,8 +33,8 @@ struct OperationBatch {
     originals = records
   }
 
-  /// The stored records with what they were before.
-  var changes: [(before: ServerRecord?, after: ServerRecord)] {
+  /// The records to store with what they were before.
+  func changes(_ written: [LedgerRecord]) -> [(before: ServerRecord?, after: ServerRecord)] {
     written.map { (originals[$0.record.id]?.record, $0.record) }
   }
 

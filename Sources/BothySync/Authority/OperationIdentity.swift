@@ -45,11 +45,24 @@ struct OperationIdentity {
   /// of the app rewrites both between two sendings, and the second must be known for what the first was. Group and time
   /// may differ too. Secrets are left out, so that they can't be guessed from the ledger.
   private static func digest(_ operation: Operation) -> String {
-    let target = Operation(
-      id: operation.id, kind: operation.kind, record: RecordID(type: "", id: operation.record.id),
-      base: operation.base)
     var writer = JSONWriter(reserving: 256)
-    target.write(to: &writer)
+    writer.beginObject()
+    for (name, value) in [
+      ("id", operation.id), ("kind", operation.kind.rawValue), ("type", ""), ("record", operation.record.id),
+    ] {
+      writer.key(name)
+      writer.value(value)
+    }
+    if let base = operation.base {
+      writer.key("base")
+      writer.value(base)
+    }
+    if operation.kind != .delete {
+      writer.key("fields")
+      writer.beginObject()
+      writer.endObject()
+    }
+    writer.endObject()
     return SHA256.hash(data: writer.bytes).prefix(16).hexadecimal
   }
 }

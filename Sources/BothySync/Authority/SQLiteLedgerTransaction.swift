@@ -175,8 +175,13 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       "SELECT outcome FROM operation WHERE space = ? AND device = ? AND id = ?", in: database)
     select.bind(space, at: 1)
     var found: [OperationKey: Outcome.Verdict] = [:]
+    var device: (name: String, isKnown: Bool)?
     for key in keys {
-      select.bind(key.device, at: 2)
+      if device?.name != key.device {
+        device = (key.device, try remembers(key.device))
+        select.bind(key.device, at: 2)
+      }
+      guard device?.isKnown ?? false else { continue }
       select.bind(key.operation, at: 3)
       if try select.step(), let text = select.text(at: 0) {
         found[key] = try JSONReader.read(text) { try Outcome(from: &$0) }.verdict
@@ -184,6 +189,16 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       select.reset()
     }
     return found
+  }
+
+  /// Whether anything is remembered under a device's name.
+  private func remembers(_ device: String) throws -> Bool {
+    let select = try PreparedStatement(
+      "SELECT 1 FROM operation WHERE space = ? AND device = ? LIMIT 1", in: database)
+    select.bind(space, at: 1)
+    select.bind(device, at: 2)
+    defer { select.reset() }
+    return try select.step()
   }
 
   func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws {

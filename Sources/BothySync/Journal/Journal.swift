@@ -80,23 +80,24 @@ enum Journal {
   /// Shows that the journal has a row: without it no entry of the outbox is removed.
   struct Noted { fileprivate init() {} }
 
+  private static let insertSQL = """
+    INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost, cause, kind, names, base, now,
+      now_at, place, attempts, retry_at, share, number, ordinal, extent)
+    VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
+        SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
+          AND revision BETWEEN ?3 - \(span) AND ?3)
+      THEN 1 ELSE ?4 END, coalesce(?5, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)), ?6, ?7, ?8,
+      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1 + (\(endSQL)),
+      1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
+      ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
+    """
+
   /// Adds a row. One of a write that was accepted counts as merged where a merge of it was decided before.
   ///
   /// - Parameter time: nil takes the device's clock.
   @discardableResult
   static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws -> Noted {
-    let insert = try PreparedStatement(
-      """
-      INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost, cause, kind, names, base, now,
-        now_at, place, attempts, retry_at, share, number, ordinal, extent)
-      VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
-          SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
-            AND revision BETWEEN ?3 - \(span) AND ?3)
-        THEN 1 ELSE ?4 END, coalesce(?5, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)), ?6, ?7, ?8,
-        ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1 + (\(endSQL)),
-        1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
-        ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
-      """, in: transaction.database)
+    let insert = try PreparedStatement(insertSQL, in: transaction.database)
     insert.bind(row.record.type, at: 1)
     insert.bind(row.record.id, at: 2)
     let documents = [row.loss?.local, row.loss?.base, row.loss?.now]

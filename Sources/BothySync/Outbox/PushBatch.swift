@@ -65,6 +65,8 @@ struct PushBatchBuilder {
   /// Records that need one which is waiting for them: they follow when that is sent.
   var deferred: Set<RecordID> = []
   var depth = 0
+  /// Whether any record is on its way back to a server that lost it.
+  private var givesBack = false
   /// Groups that were looked at.
   var groups: Set<String> = []
   /// Whether groups became one, and are to be looked at again.
@@ -98,6 +100,7 @@ struct PushBatchBuilder {
 
   /// - Parameter records: only what is ready of these records, or nil for all that is ready.
   mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
+    givesBack = try GivenBack.isUsed(in: transaction)
     try addOperationsInDoubt(records.map(Set.init))
     for record in unsendable {
       try Outbox.recall(record, in: transaction)
@@ -315,7 +318,8 @@ struct PushBatchBuilder {
     container: String? = nil, group: Operation.Group? = nil
   ) throws {
     // A deletion since the server was looked at counts more than what it gets back.
-    let base = try entry.base?.version ?? GivenBack.state(of: entry, in: transaction)?.position
+    var base = entry.base?.version
+    if base == nil && givesBack { base = try GivenBack.state(of: entry, in: transaction)?.position }
     let operation = Operation(
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert

@@ -84,6 +84,13 @@ enum GivenBack {
     try update.run()
   }
 
+  /// Whether anything is on its way back.
+  static func isUsed(in transaction: ReadTransaction) throws -> Bool {
+    let select = try PreparedStatement("SELECT 1 FROM bothy_given LIMIT 1", in: transaction.database)
+    defer { select.reset() }
+    return try select.step()
+  }
+
   /// What an entry gives back; nil for ordinary work. One look-up.
   static func state(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> State? {
     let select = try PreparedStatement(
