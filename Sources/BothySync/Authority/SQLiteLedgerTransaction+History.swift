@@ -20,7 +20,8 @@ extension SQLiteLedgerTransaction {
       try insert.run()
     }
     // Now and then, not with each change: finding where to cut costs a walk over what is kept.
-    if entries.contains(where: { $0.position % 256 == 0 }) { try cut(to: limit) }
+    let distance = Int64(max(256, limit / 8))
+    if entries.contains(where: { $0.position % distance == 0 }) { try cut(to: limit) }
   }
 
   private func cut(to limit: Int) throws {

@@ -225,17 +225,16 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
 
   func put(_ records: [LedgerRecord]) throws {
     guard let last = records.map(\.position).max() else { return }
-    let delete = try PreparedStatement(
-      "DELETE FROM record WHERE space = ? AND type = ? AND id = ?", in: database)
     let insert = try PreparedStatement(
-      "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", in: database)
-    delete.bind(space, at: 1)
+      """
+      INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (space, type, id) DO UPDATE SET position = excluded.position, container = excluded.container,
+        modified = excluded.modified, owner = excluded.owner, deleted = excluded.deleted, fields = excluded.fields,
+        sharing = excluded.sharing
+      """, in: database)
     insert.bind(space, at: 1)
     for entry in records {
       let record = entry.record
-      delete.bind(record.id.type, at: 2)
-      delete.bind(record.id.id, at: 3)
-      try delete.run()
       insert.bind(entry.position, at: 2)
       insert.bind(record.id.type, at: 3)
       insert.bind(record.id.id, at: 4)
@@ -293,7 +292,14 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   }
 
   /// Looks at a thousand at a time: more than a request brings, so that what is remembered does not pile up.
+  /// Ids sort by age, so where the first is too young to be forgotten the look ends with it.
   func forget(device: String, before operation: String, rememberedBefore time: Int64) throws {
+    let oldest = try PreparedStatement(
+      "SELECT at FROM operation WHERE space = ? AND device = ? ORDER BY id LIMIT 1", in: database)
+    oldest.bind(space, at: 1)
+    oldest.bind(device, at: 2)
+    defer { oldest.reset() }
+    guard try oldest.step(), oldest.int(at: 0) < time else { return }
     let delete = try PreparedStatement(
       """
       DELETE FROM operation WHERE space = ?1 AND device = ?2 AND at < ?4 AND id IN (
