@@ -88,10 +88,11 @@ extension String: FieldConvertible {
   @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.text() }
 }
 
-/// Stored in whole milliseconds.
+/// Stored in whole milliseconds. A write of a date that is not a number, infinite, or beyond 64 bits of them throws
+/// `StoreError` `.invalidValue`.
 extension Date: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .date }
-  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(Timestamp(self)) }
+  @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     self = try fields.time().date
   }

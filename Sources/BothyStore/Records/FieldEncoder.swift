@@ -1,6 +1,7 @@
 internal import GRDBSQLite
 
 public import struct Foundation.Data
+public import struct Foundation.Date
 
 /// Receives the fields of one record in the order of its schema: binds them to a prepared statement, or
 /// gathers them as values.
@@ -103,6 +104,16 @@ public struct FieldEncoder {
     } else {
       values.append(.date(time.milliseconds))
     }
+  }
+
+  /// Writes the nearest millisecond: a field of the kind `date`. A date that has none in 64 bits makes the write that
+  /// follows throw `StoreError` `.invalidValue`.
+  public mutating func encode(_ date: Date) {
+    let seconds = date.timeIntervalSince1970
+    guard Int64(exactly: (seconds * 1000).rounded()) == nil else { return encode(Timestamp(date)) }
+    if statement == nil { return values.append(.double(seconds)) }
+    refused = (.double(seconds), parameter)
+    encodeNull()
   }
 
   /// Writes a field of the kind `data`, with one copy.

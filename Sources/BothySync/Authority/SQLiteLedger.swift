@@ -42,7 +42,11 @@ public final class SQLiteLedger: Ledger {
         QueryFunctions.install(in: database)
       }
       let pool = try DatabasePool(path: path, configuration: configuration)
-      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      try pool.writeWithoutTransaction { database in
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        // The log is copied into the file at 16 MB: bulk writes come back to the same pages.
+        try database.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
+      }
       database = pool
       identity = try pool.write(Self.install)
       configuration.readonly = true

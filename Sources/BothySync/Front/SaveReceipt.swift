@@ -85,12 +85,14 @@ extension SyncedStore {
   }
 
   /// The receipt for a write of this transaction. Where it has left nothing to send, the server has the record as it
-  /// is, or never heard of it.
+  /// is, or never heard of it: then what was made was taken back.
   func receipt(writing id: RecordID, in transaction: WriteTransaction) throws -> SaveReceipt {
     try transaction.flush()
     if let entry = try Outbox.entry(id, in: transaction) { return try receipt(for: entry, in: transaction) }
+    let stored = try transaction.record(id)
+    let isTakenBack = try stored == nil && Journal.last(of: id, in: transaction) == .withdrawn
     return SaveReceipt(
-      record: id, state: .accepted(version: try transaction.record(id)?.version ?? ""), store: self,
+      record: id, state: isTakenBack ? .withdrawn : .accepted(version: stored?.version ?? ""), store: self,
       revision: nil)
   }
 

@@ -1,4 +1,5 @@
 import BothyStore
+import Foundation
 import Testing
 
 /// Numbers that JSON can't write, and so no server can keep.
@@ -48,6 +49,43 @@ import Testing
       #expect(error?.message.contains("Price.") == true, "\(error?.message ?? "")")
     }
     #expect(try store.fetch(Query<Price>()).map(\.amount) == [1])
+  }
+
+  private struct Visit: Entity {
+    static let schema = TypeSchema("Visit", fields: [.field("at", Date.self), .field("left", Date?.self)])
+    var id: String
+    var at = Date(timeIntervalSince1970: 1)
+    var left: Date?
+
+    func encode(to fields: inout FieldEncoder) {
+      at.encodeField(to: &fields)
+      left.encodeField(to: &fields)
+    }
+
+    init(id: String, at: Double = 1, left: Double? = nil) {
+      self.id = id
+      self.at = Date(timeIntervalSince1970: at)
+      self.left = left.map { Date(timeIntervalSince1970: $0) }
+    }
+
+    init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+      self.id = id
+      at = try Date(fromField: &fields)
+      left = try Date?(fromField: &fields)
+    }
+  }
+
+  @Test("a date that no number of milliseconds says is refused at the write", arguments: numbers + [1e300])
+  func dates(seconds: Double) throws {
+    let store = try Store(inMemory: Schema(Visit.self))
+    try store.write { try $0.insert(Visit(id: "a", left: 2)) }
+    for visit in [Visit(id: "b", at: seconds), Visit(id: "b", left: seconds)] {
+      let error = #expect(throws: StoreError.self) { try store.write { try $0.insert(visit) } }
+      #expect(error?.code == .invalidValue)
+      #expect(error?.message.contains("Visit.") == true, "\(error?.message ?? "")")
+    }
+    #expect(throws: StoreError.self) { try store.write { try $0.save(Visit(id: "a", at: seconds)) } }
+    #expect(try store.fetch(Query<Visit>()).map(\.left) == [Date(timeIntervalSince1970: 2)])
   }
 
   @Test("a query that compares with a number that is not finite is refused", arguments: numbers)

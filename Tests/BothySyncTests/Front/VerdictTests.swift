@@ -43,6 +43,16 @@ struct VerdictTests {
     }
   }
 
+  @Test("A save that is taken back before it was sent is withdrawn, by both receipts")
+  func takenBack() async throws {
+    let pair = try Pair()
+    let save = try await pair.a.store.save(Note(id: "T1", "mine"))
+    let deletion = try await pair.a.store.delete(.note())
+    #expect(deletion.state == .withdrawn)
+    #expect(try await save.outcome() == .withdrawn)
+    #expect(try await outcomes(deletion, pair) == [.withdrawn, .withdrawn])
+  }
+
   @Test("A refused save that is reverted afterwards was refused")
   func reverted() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
