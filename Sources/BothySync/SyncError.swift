@@ -41,6 +41,10 @@ public struct SyncError: Error, Sendable {
     /// The server is another one than the file was synced with, or lacks what it had acknowledged: see
     /// `SyncedStore.adoptServer`.
     public static let otherServer = Code("otherServer")
+    /// The call waits for a sync that waits for the caller: a merge policy, say. Call it when the sync has ended.
+    public static let insideSync = Code("insideSync")
+    /// A lock of the container is held by the app, for longer than `SyncConfiguration.lockTimeout`.
+    public static let locked = Code("locked")
     /// There is nothing to decide about: the record has no pending change.
     public static let notPending = Code("notPending")
     /// The journal keeps the entry no longer.
@@ -96,6 +100,11 @@ public struct SyncError: Error, Sendable {
     .cacheDisabled,
     "The cache is off, so nothing can be read from it or saved in it alone. Enable SyncConfiguration.cache, or use "
       + "a network policy.")
+
+  static let insideSync = SyncError(
+    .insideSync,
+    "This was called by what a running sync waits for, such as a merge policy, and would wait for that sync. Call it from a "
+      + "task of its own when the sync has ended.")
 
   /// `reason` says which field this schema lacks.
   static func notLocallyEvaluable(_ reason: StoreError) -> SyncError {

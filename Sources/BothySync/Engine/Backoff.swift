@@ -10,9 +10,10 @@ public struct Backoff: Sendable {
   /// A random number from 0 up to, not including, 1.
   public var random: @Sendable () -> Double
 
-  /// One second at first and five minutes at most, unless told otherwise.
+  /// One second at first and a minute at most, unless told otherwise: a server that is back has everything within a
+  /// minute. A server that needs longer says so with Retry-After.
   public init(
-    first: Duration = .seconds(1), limit: Duration = .seconds(300),
+    first: Duration = .seconds(1), limit: Duration = .seconds(60),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
     self.first = first

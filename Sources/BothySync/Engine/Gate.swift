@@ -1,20 +1,42 @@
 import Synchronization
 
-/// Lets one task at a time through, or a few, in the order they came: exchanges with the server never overlap.
+/// Lets one task at a time through, or a few, in the order they came.
 ///
-/// A waiting task that is cancelled leaves the queue and throws; it never holds up the others.
+/// A waiting task that is cancelled leaves the queue and throws; it never holds up the others. A task that is inside
+/// and asks again would wait for itself: `isInside` tells.
 package final class Gate: Sendable {
+  private struct Waiter {
+    var id: Int
+    var places: Int
+    var continuation: CheckedContinuation<Void, any Error>
+  }
+
   private struct State {
     var taken = 0
-    var waiters: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+    var inside: Set<Int> = []
+    var waiters: [Waiter] = []
     var cancelled: Set<Int> = []
-    var nextID = 0
+
+    /// Takes those who have room out of the queue; nobody overtakes.
+    mutating func admit(_ width: Int) -> [CheckedContinuation<Void, any Error>] {
+      var admitted: [CheckedContinuation<Void, any Error>] = []
+      while let first = waiters.first, taken + first.places <= width {
+        taken += first.places
+        inside.insert(first.id)
+        admitted.append(waiters.removeFirst().continuation)
+      }
+      return admitted
+    }
   }
 
   private let state = Mutex(State())
-
   private let width: Int
   private let queue: Int
+
+  /// Every entry of every gate has a number of its own.
+  private static let numbers = Atomic(0)
+  /// The entries that the task is part of, of any gate.
+  @TaskLocal private static var entries: Set<Int> = []
 
   /// - Parameters:
   ///   - width: how many tasks at a time.
@@ -27,57 +49,68 @@ package final class Gate: Sendable {
   /// Too many wait already.
   package struct Crowded: Error {}
 
-  package func withGate<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-    try await enter()
-    defer { leave() }
-    return try await body()
+  /// Whether the caller runs inside, in the task that was let through or in one that this one began.
+  package var isInside: Bool {
+    let entries = Self.entries
+    return !entries.isEmpty && state.withLock { !$0.inside.isDisjoint(with: entries) }
   }
 
-  private func enter() async throws {
-    let id = try state.withLock { state throws(Crowded) -> Int? in
-      if state.taken < width {
-        state.taken += 1
-        return nil
+  /// Runs `body` once there is room for it.
+  ///
+  /// - Parameter places: the room it takes; as much as there is keeps everybody else out.
+  package func withGate<Result: Sendable>(
+    places: Int = 1, _ body: () async throws -> Result
+  ) async throws -> Result {
+    let places = min(places, width)
+    let id = Self.numbers.add(1, ordering: .relaxed).newValue
+    try await enter(id, places)
+    defer { leave(id, places) }
+    return try await Self.$entries.withValue(Self.entries.union([id])) { try await body() }
+  }
+
+  private func enter(_ id: Int, _ places: Int) async throws {
+    let isIn = try state.withLock { state throws(Crowded) -> Bool in
+      if state.waiters.isEmpty && state.taken + places <= width {
+        state.taken += places
+        state.inside.insert(id)
+        return true
       }
       if state.waiters.count >= queue { throw Crowded() }
-      state.nextID += 1
-      return state.nextID
+      return false
     }
-    guard let id else { return }
+    if isIn { return }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let action = state.withLock { state -> Result<Void, any Error>? in
-          if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
-          if state.taken < width {
-            state.taken += 1
-            return .success(())
-          }
-          state.waiters.append((id, continuation))
-          return nil
+        let admitted = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
+          if state.cancelled.remove(id) != nil { return nil }
+          state.waiters.append(Waiter(id: id, places: places, continuation: continuation))
+          return state.admit(width)
         }
-        if let action { continuation.resume(with: action) }
+        guard let admitted else { return continuation.resume(throwing: CancellationError()) }
+        for waiter in admitted { waiter.resume() }
       }
     } onCancel: {
-      let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+      let (waiter, admitted) = state.withLock {
+        state -> (CheckedContinuation<Void, any Error>?, [CheckedContinuation<Void, any Error>]) in
         guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
-          state.cancelled.insert(id)
-          return nil
+          if !state.inside.contains(id) { state.cancelled.insert(id) }
+          return (nil, [])
         }
-        return state.waiters.remove(at: index).continuation
+        let waiter = state.waiters.remove(at: index).continuation
+        // One that wanted much may have kept others back.
+        return (waiter, state.admit(width))
       }
       waiter?.resume(throwing: CancellationError())
+      for waiter in admitted { waiter.resume() }
     }
-    state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  private func leave() {
-    let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-      if state.waiters.isEmpty {
-        state.taken -= 1
-        return nil
-      }
-      return state.waiters.removeFirst().continuation
+  private func leave(_ id: Int, _ places: Int) {
+    let admitted = state.withLock { state in
+      state.taken -= places
+      state.inside.remove(id)
+      return state.admit(width)
     }
-    next?.resume()
+    for waiter in admitted { waiter.resume() }
   }
 }

@@ -51,6 +51,12 @@ public struct SyncConfiguration: Sendable {
   public var runScopes: [PullScope]?
   /// How long a sync waits for writes in its containers to end.
   public var maxWait: Duration = .seconds(5)
+  /// How long a sync, or another lock, waits for the body of a `SyncedStore.withSyncLock` to end; then it ends with the
+  /// code `locked`.
+  public var lockTimeout: Duration = .seconds(60)
+  /// How long one request may take. It is given up then, and counts as unanswered: no call waits for ever for a server that
+  /// is silent. A remote may have a shorter limit of its own; `BothyRemote` has a minute.
+  public var requestTimeout: Duration = .seconds(300)
   /// What such waits, and `SyncedStore.run()`, are measured by.
   public var clock: any Clock<Duration> = ContinuousClock()
   /// How often the timer looks for pending work.

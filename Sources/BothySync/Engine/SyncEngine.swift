@@ -1,12 +1,16 @@
 import BothyStore
 import Synchronization
 
-/// Runs sync passes: one at a time, joined by whoever asks meanwhile, and by itself while `run()` is running.
+/// Runs sync passes: those of different containers side by side, joined by whoever asks meanwhile, and by itself while
+/// `run()` is running.
 final class SyncEngine: Sendable {
   let pass: SyncPass
-  let gate = Gate()
-  /// One push of what somebody waits for, beside the pass that has the gate.
+  /// How many passes run side by side. Those of scopes that overlap wait for one another (`ContainerLocks`).
+  static let sideBySide = 4
+  private let gate = Gate(width: sideBySide)
+  /// One push of what somebody waits for, beside the passes that are through the gate.
   private let express = Gate()
+  let retries: RetryWait
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
   let reports: ReportFeed
@@ -19,6 +23,11 @@ final class SyncEngine: Sendable {
     var status = SyncStatus()
     /// The passes that run or wait for their turn, by what they are asked to do: others join them.
     var passes: [SyncPass.Request: Joined] = [:]
+    /// What the passes that run now pull, by the numbers of the passes.
+    var running: [Int: [PullScope]] = [:]
+    var lastNumber = 0
+    /// What the loop does when no pass runs.
+    var resting = SyncStatus.Phase.stopped
     var isLooping = false
     /// What the loop was asked to pull: nothing in particular, or these scopes and no others.
     var asked: Asked?
@@ -37,6 +46,7 @@ final class SyncEngine: Sendable {
     self.pass = pass
     reports = ReportFeed(decided: decided)
     diary = SyncDiary(pass.store, logger: pass.configuration.logger)
+    retries = RetryWait(pass.configuration.backoff, clock: pass.configuration.clock)
     state = Mutex(State())
   }
 
@@ -44,7 +54,8 @@ final class SyncEngine: Sendable {
   private var governor: SyncGovernor { pass.governor }
   /// Whether a pass runs or waits for its turn.
   var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
-  var isLooping: Bool { state.withLock { $0.isLooping } }
+  /// Whether `run()` is running and waits after failures: it tries again by itself.
+  var isWaitingToRetry: Bool { state.withLock { $0.isLooping } && retries.end != nil }
 
   /// How many wait for the reports of passes that others run.
   var joinedCount: Int { state.withLock { $0.passes.values.reduce(0) { $0 + $1.count } } }
@@ -57,11 +68,44 @@ final class SyncEngine: Sendable {
     statuses.send(status)
   }
 
+  /// Tells how far a pass has come; what an awaited write does beside the passes is not told.
+  func tell(_ progress: SyncProgress) {
+    guard state.withLock({ !$0.running.isEmpty }) else { return }
+    update { $0.phase = .syncing(progress) }
+  }
+
+  /// What the loop does from now on when no pass runs.
+  private func rest(_ phase: SyncStatus.Phase) {
+    let isBusy = state.withLock { state in
+      state.resting = phase
+      return !state.running.isEmpty
+    }
+    if !isBusy { update { $0.phase = phase } }
+  }
+
+  private func begin(_ scopes: [PullScope]) -> Int {
+    let (number, all) = state.withLock { state in
+      state.lastNumber += 1
+      state.running[state.lastNumber] = scopes
+      return (state.lastNumber, state.running.values.flatMap(\.self))
+    }
+    update {
+      $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0))
+      $0.syncing = all
+    }
+    return number
+  }
+
   // MARK: joined passes
 
   /// Runs a pass, or joins one for the same request that is running or waits for its turn; entries made after that one looked for
   /// work are sent by a further round before anybody gets the report (rule R13).
+  ///
+  /// A pass waits for the caller where that is what a merge policy calls: it is left out. Inside of a lock of its own
+  /// containers the caller gets a pass of its own; one that others wait for may wait for the lock.
   func sync(_ request: SyncPass.Request) async -> SyncReport {
+    if isInside { return SyncReport(skipped: .alreadyRunning) }
+    if locks.areHeldHere(request.pulls ?? [.space]) { return await begin(request, isJoined: false) }
     let joined: SyncReport? = await withCheckedContinuation { continuation in
       let isFirst = state.withLock { state -> Bool in
         guard state.passes[request] != nil else {
@@ -78,40 +122,53 @@ final class SyncEngine: Sendable {
       if joined.skipped == .cancelled && !Task.isCancelled { return await sync(request) }
       return joined
     }
+    return await begin(request, isJoined: true)
+  }
+
+  /// Whether a pass waits for the caller to return.
+  var isInside: Bool { gate.isInside || express.isInside }
+
+  private func begin(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
     do {
       return try await locks.withSync(
-        request.pulls ?? [.space], maxWait: pass.configuration.maxWait, clock: pass.configuration.clock
+        request.pulls ?? [.space], limits: ContainerLocks.Limits(pass.configuration)
       ) {
-        try await gate.withGate { await lead(request) }
+        try await gate.withGate { await lead(request, isJoined: isJoined) }
       }
     } catch {
-      var report = SyncReport()
-      report.skipped = .cancelled
+      let reason: SkipReason =
+        error is ContainerLocks.Held ? .refused(code: "\(SyncError.Code.locked)", "\(error)") : .cancelled
+      let report = SyncReport(skipped: reason)
+      guard isJoined else { return report }
       let joined = state.withLock { $0.passes.removeValue(forKey: request) } ?? []
       for deliver in joined { deliver(report) }
       return report
     }
   }
 
-  private func lead(_ request: SyncPass.Request) async -> SyncReport {
+  /// Runs `body` while no sync runs. Throws `SyncError` `.insideSync` where a sync waits for the caller, and
+  /// `CancellationError`.
+  func exclusively<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    guard !isInside else { throw SyncError.insideSync }
+    return try await gate.withGate(places: .max, body)
+  }
+
+  private func lead(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
     let began = pass.clock.now()
-    update {
-      $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0))
-      $0.syncing = request.pulls ?? [.space]
-    }
+    let number = begin(request.pulls ?? [.space])
     let running = SyncDiary.Running(diary, began: began, process: pass.lease.process)
     var report = await pass.run(request, running)
     var mayGoOn = true
     while true {
-      let joined = state.withLock { $0.passes[request]?.count ?? 0 }
+      let joined = isJoined ? state.withLock { $0.passes[request]?.count ?? 0 } : 0
       if mayGoOn, report.skipped == nil, joined > 0, await hasNewWork(request, report) {
         running.goOn(after: report)
         let further = await pass.run(request, running)
         report.append(further)
         mayGoOn = further.pushed > 0
-      } else if let joined = end(request, unlessMoreThan: mayGoOn ? joined : .max) {
+      } else if let joined = isJoined ? end(request, unlessMoreThan: mayGoOn ? joined : .max) : [] {
         await note(report, began: began, running.row)
-        finish(report, joined)
+        finish(report, number, joined)
         return report
       }
     }
@@ -151,13 +208,17 @@ final class SyncEngine: Sendable {
   }
 
   /// Tells everybody of a sync that has ended.
-  private func finish(_ report: SyncReport, _ joined: Joined) {
+  private func finish(_ report: SyncReport, _ number: Int, _ joined: Joined) {
     let now = pass.clock.now()
-    let isLooping = isLooping
     if report.skipped == nil { governor.completed() }
+    retry(after: report)
+    let (others, resting) = state.withLock { state in
+      state.running[number] = nil
+      return (state.running.values.flatMap(\.self), state.running.isEmpty ? state.resting : nil)
+    }
     update { status in
-      status.phase = isLooping ? .idle : .stopped
-      status.syncing = []
+      if let resting { status.phase = resting }
+      status.syncing = others
       status.lastProblem = report.skipped
       if report.skipped == nil { status.lastCompleted = now }
     }
@@ -165,11 +226,25 @@ final class SyncEngine: Sendable {
     for deliver in joined { deliver(report) }
   }
 
+  /// Has the loop wait after a failure, or go on after a success.
+  private func retry(after report: SyncReport) {
+    guard retries.note(report) else { return }
+    let isWaiting = state.withLock { state in
+      if case .waiting = state.resting { true } else { false }
+    }
+    if isWaiting { bell.ring() }
+  }
+
+  /// Says that the network is there again.
+  func networkReturned() {
+    retries.networkReturned()
+    ask()
+  }
+
   /// Answers for a sync that may not begin: no request is made.
   @discardableResult
   func skip(_ obstacle: SkipReason) async -> SyncReport {
-    var report = SyncReport()
-    report.skipped = obstacle
+    let report = SyncReport(skipped: obstacle)
     update { $0.lastProblem = obstacle }
     await note(report, began: pass.clock.now())
     return report
@@ -178,11 +253,12 @@ final class SyncEngine: Sendable {
   /// Ends syncing for good: a pass that is running ends after its present exchange, those that wait do nothing.
   /// Then `body` runs, alone; when it throws, syncing may go on.
   func shut<Result: Sendable>(_ body: () throws -> Result) async throws -> Result {
+    guard !isInside else { throw SyncError.insideSync }
     guard governor.shut() else {
       throw SyncError(.signedOut, "The account is being signed out already, or was.")
     }
     do {
-      let result = try await gate.withGate { try await express.withGate { try body() } }
+      let result = try await gate.withGate(places: .max) { try await express.withGate { try body() } }
       ask()
       return result
     } catch {
@@ -198,22 +274,20 @@ final class SyncEngine: Sendable {
   /// they send under the same ids, so that the server carries it out once (rule R8); an answer that comes second finds its
   /// operation settled.
   func push(_ records: [RecordID]?) async -> SyncReport {
-    var report = SyncReport()
+    // Called by a merge policy that such a push itself has asked.
+    if express.isInside { return SyncReport(skipped: .alreadyRunning) }
     switch governor.obstacle {
-    case .signedOut?, .updateRequired?:
-      report.skipped = governor.obstacle
-      return report
+    case .signedOut?, .updateRequired?: return SyncReport(skipped: governor.obstacle)
     default: break
     }
+    let report: SyncReport
     do {
       report = try await express.withGate {
         await pass.run(
           SyncPass.Request(scope: .push, pulls: [], records: records, ignoresRetryTimes: true))
       }
-    } catch {
-      report.skipped = .cancelled
-      return report
-    }
+    } catch { return SyncReport(skipped: .cancelled) }
+    retry(after: report)
     tell(report)
     update { $0.lastProblem = report.skipped }
     return report
@@ -244,16 +318,17 @@ final class SyncEngine: Sendable {
     return request
   }
 
-  /// The loop's own life: passes when asked and when work remains, waits between failures. Ends when its task is
+  /// The loop's own life: passes when asked and when work remains, waits after failures. Ends when its task is
   /// cancelled.
   func run<C: Clock>(
     request: SyncPass.Request, startsWithWork: Bool, clock: C
   ) async where C.Duration == Duration {
+    retries.measure(by: clock)
     state.withLock { $0.isLooping = true }
-    update { $0.phase = .idle }
+    rest(.idle)
     defer {
       state.withLock { $0.isLooping = false }
-      update { $0.phase = .stopped }
+      rest(.stopped)
     }
     var machine = SyncMachine()
     var action = machine.handle(.started(hasWork: startsWithWork))
@@ -265,23 +340,20 @@ final class SyncEngine: Sendable {
           action = machine.handle(.paused)
           continue
         }
+        if retries.end != nil {
+          action = machine.handle(.finished(.failed))
+          continue
+        }
         var request = takeAsked(request)
         request.heldTypes = governor.heldTypes
         request.isGoverned = true
-        let report = await sync(request)
-        action = machine.handle(.finished(await result(of: report)))
-      case .wait(let attempt, let atLeast):
-        update { $0.phase = .waiting(attempt: attempt) }
-        let delay = pass.configuration.backoff.delay(attempt: attempt)
-        let leastDelay = Duration.seconds(atLeast ?? 0)
-        // Nobody's wish shortens the time that the server asked for.
-        do { try await clock.sleep(until: clock.now.advanced(by: leastDelay), tolerance: nil) } catch {
-          return
-        }
-        let isAsked = await wasAsked(within: max(.zero, delay - leastDelay), clock)
-        action = machine.handle(isAsked ? .asked : .timerFired)
+        state.withLock { $0.resting = .idle }
+        action = machine.handle(.finished(Self.result(of: await sync(request))))
+      case .wait:
+        guard await waitOut() else { return }
+        action = machine.handle(governor.obstacle == nil ? .waited : .paused)
       case .none:
-        update { $0.phase = self.governor.obstacle == nil ? .idle : .paused }
+        rest(governor.obstacle == nil ? .idle : .paused)
         guard await bell.wait() else { return }
         let isHeld = governor.obstacle != nil
         action = machine.handle(isHeld ? .paused : .asked)
@@ -290,28 +362,33 @@ final class SyncEngine: Sendable {
     }
   }
 
-  private func result(of report: SyncReport) async -> SyncMachine.PassResult {
+  private static func result(of report: SyncReport) -> SyncMachine.PassResult {
     switch report.skipped {
-    case nil: return .complete
-    case .some(let reason) where reason.isTransient: return .failed(retryAfter: report.retryAfter)
-    case .cancelled: return .complete
-    case .some: return .blocked
+    case nil, .cancelled: .complete
+    case .some(let reason): reason.isTransient ? .failed : .blocked
     }
   }
 
-  /// Waits for the delay or for somebody to ask, whichever comes first.
-  private func wasAsked<C: Clock>(within delay: Duration, _ clock: C) async -> Bool
-  where C.Duration == Duration {
-    await withTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        // Cancelled means that somebody asked, or that the loop ends.
-        try? await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil)
-        return false
-      }
-      group.addTask { [bell] in await bell.wait() }
-      let first = await group.next() ?? false
+  /// Returns when the wait after failures is over, or syncing was paused. Whoever asks meanwhile does not shorten it.
+  /// False when the loop is to end.
+  private func waitOut() async -> Bool {
+    rest(.waiting(attempt: retries.attempt))
+    while let end = retries.end {
+      await ring(until: end)
+      if Task.isCancelled || governor.isShut { return false }
+      if governor.obstacle != nil { return true }
+    }
+    return true
+  }
+
+  /// Waits for a ring of the bell until then.
+  private func ring(until end: Deadline) async {
+    await withTaskGroup(of: Void.self) { group in
+      // Cancelled means that the bell rang, or that the loop ends.
+      group.addTask { try? await end.sleep() }
+      group.addTask { [bell] in _ = await bell.wait() }
+      await group.next()
       group.cancelAll()
-      return first
     }
   }
 }

@@ -20,6 +20,8 @@ package final class SyncLease: Sendable {
   static let duration: Int64 = 30_000
   private static let key = "lease"
   private let held = Mutex(false)
+  /// How many passes of this process run: the last of them gives the lease up.
+  private let passes = Mutex(0)
 
   package init(process: Int32 = getpid()) {
     holder = UUIDv7.make()
@@ -28,6 +30,19 @@ package final class SyncLease: Sendable {
 
   /// Whether it was taken and not given up since, as far as this process knows.
   var isHeld: Bool { held.withLock { $0 } }
+
+  func begin() { passes.withLock { $0 += 1 } }
+
+  /// True if no pass is left that needs it.
+  func end() -> Bool {
+    passes.withLock { count in
+      count -= 1
+      return count == 0
+    }
+  }
+
+  /// Whether the pass that asks may give it up: no other one runs.
+  var isLast: Bool { isHeld && passes.withLock { $0 <= 1 } }
 
   /// When the lease of another process ends; nil where none holds it.
   package func end(ofOthersAt now: Int64, in transaction: ReadTransaction) throws -> Int64? {

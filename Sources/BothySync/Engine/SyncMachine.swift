@@ -1,36 +1,38 @@
-/// Decides when a sync pass runs. Pure: events in, an action out; no clock, no task, no lock of its own.
+/// Decides when a sync pass runs. Pure: events in, an action out; no clock, no task, no lock of its own. How long a wait
+/// lasts is the matter of `RetryWait`.
 ///
-/// | state               | leaves to                                                    |
-/// |---------------------|--------------------------------------------------------------|
-/// | stopped             | idle or passing (started)                                    |
-/// | idle                | passing (asked), paused                                      |
-/// | passing(again)      | idle, waiting (failed), passing (asked meanwhile), paused    |
-/// | waiting(attempt)    | passing (timer, asked), paused                               |
-/// | paused              | idle or passing (resumed)                                    |
+/// | state          | leaves to                                                |
+/// |----------------|----------------------------------------------------------|
+/// | stopped        | idle or passing (started)                                |
+/// | idle           | passing (asked), paused                                  |
+/// | passing(again) | idle, waiting (failed), passing (asked meanwhile), paused |
+/// | waiting        | passing (the wait is over), paused                       |
+/// | paused         | idle or passing (resumed)                                |
 package struct SyncMachine: ~Copyable {
   private enum State {
     case stopped
-    case idle(attempt: Int)
-    case passing(attempt: Int, again: Bool)
-    case waiting(attempt: Int)
+    case idle
+    case passing(again: Bool)
+    case waiting
     case paused
   }
 
   package enum Event: Equatable, Sendable {
     case started(hasWork: Bool)
-    /// Somebody wants a pass: a save, a read, the app, a hint, the timer of the configuration.
+    /// Somebody wants a pass: a save, a read, a hint, the timer of the configuration. It ends no wait.
     case asked
     /// The pass ended.
     case finished(PassResult)
-    case timerFired
+    /// The wait after a failure is over.
+    case waited
     case paused
     case resumed(hasWork: Bool)
   }
 
   package enum PassResult: Equatable, Sendable {
     case complete
-    /// Trying again later can help; the server may have said when.
-    case failed(retryAfter: Double?)
+    /// Trying again later can help.
+    case failed
     /// Only a change of circumstances can help: another token, another version of the app.
     case blocked
   }
@@ -38,8 +40,8 @@ package struct SyncMachine: ~Copyable {
   package enum Action: Equatable, Sendable {
     case none
     case startPass
-    /// Wait for the backoff of this attempt, at least so many seconds.
-    case wait(attempt: Int, atLeast: Double?)
+    /// Wait as long as `RetryWait` says.
+    case wait
   }
 
   private var state: State = .stopped
@@ -48,44 +50,37 @@ package struct SyncMachine: ~Copyable {
 
   package mutating func handle(_ event: Event) -> Action {
     switch (state, event) {
-    case (.stopped, .started(let hasWork)):
-      state = .idle(attempt: 0)
-      return hasWork ? start(attempt: 0) : .none
-    case (.stopped, _): return .none
-    case (.idle(let attempt), .asked): return start(attempt: attempt)
-    case (.idle, .timerFired): return .none
-    case (.passing(let attempt, _), .asked):
-      state = .passing(attempt: attempt, again: true)
+    case (.stopped, .started(let hasWork)), (.paused, .resumed(let hasWork)):
+      state = .idle
+      return hasWork ? start() : .none
+    case (.idle, .asked), (.waiting, .waited): return start()
+    case (.passing, .asked):
+      state = .passing(again: true)
       return .none
-    case (.passing(let attempt, let again), .finished(let result)):
-      return finish(result, attempt: attempt, again: again)
-    case (.waiting, .asked): return start(attempt: 0)
-    case (.waiting(let attempt), .timerFired): return start(attempt: attempt)
+    case (.passing(let again), .finished(let result)): return finish(result, again: again)
     case (.passing, .paused), (.idle, .paused), (.waiting, .paused):
       state = .paused
       return .none
-    case (.paused, .resumed(let hasWork)):
-      state = .idle(attempt: 0)
-      return hasWork ? start(attempt: 0) : .none
-    case (.paused, _), (_, .started), (_, .resumed), (.idle, .finished), (.waiting, .finished), (.passing, _):
+    case (.stopped, _), (.paused, _), (_, .started), (_, .resumed), (_, .waited), (_, .finished),
+      (.waiting, .asked):
       return .none
     }
   }
 
-  private mutating func start(attempt: Int) -> Action {
-    state = .passing(attempt: attempt, again: false)
+  private mutating func start() -> Action {
+    state = .passing(again: false)
     return .startPass
   }
 
-  private mutating func finish(_ result: PassResult, attempt: Int, again: Bool) -> Action {
+  private mutating func finish(_ result: PassResult, again: Bool) -> Action {
     switch result {
-    case .complete where again: return start(attempt: 0)
+    case .complete where again: return start()
     case .complete, .blocked:
-      state = .idle(attempt: 0)
+      state = .idle
       return .none
-    case .failed(let retryAfter):
-      state = .waiting(attempt: attempt + 1)
-      return .wait(attempt: attempt + 1, atLeast: retryAfter)
+    case .failed:
+      state = .waiting
+      return .wait
     }
   }
 }

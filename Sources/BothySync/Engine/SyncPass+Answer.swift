@@ -104,6 +104,6 @@ extension SyncPass {
       closing.estimate = estimate
     }
     closing.row = try sofar?.note(step, at: now, in: transaction)
-    if isLast && lease.isHeld { try lease.release(in: transaction) }
+    if isLast && lease.isLast { try lease.release(in: transaction) }
   }
 }

@@ -20,6 +20,8 @@ struct SyncPass: Sendable {
   let heard = HeardScopes()
   let sent = SentValues()
   let online = OnlineRecords()
+  /// What is pending is sent by one sync at a time: another that runs beside it finds it settled.
+  private let sending = Gate()
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
@@ -68,9 +70,10 @@ struct SyncPass: Sendable {
   /// - Parameter run: the row of the log that the exchanges keep up to date.
   func run(_ request: Request, _ run: SyncDiary.Running? = nil) async -> SyncReport {
     if isShared { await awaitLease() }
+    lease.begin()
     let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request, run) }
     // A pass that ended early may hold it still. Not given up, it ends by the clock.
-    if lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
+    if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.skipped)
     for failure in report.failures {
       configuration.logger.notice(
@@ -165,7 +168,7 @@ struct SyncPass: Sendable {
     Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
   }
 
-  private struct Step {
+  private struct Step: Sendable {
     var isDone: Bool
     var madeProgress: Bool
     /// The blobs that records wait for.
@@ -178,7 +181,24 @@ struct SyncPass: Sendable {
     _ request: Request, _ pulls: inout [PullScope], due: Int64, _ open: inout [PullScope],
     _ report: inout SyncReport, _ run: SyncDiary.Running?
   ) async throws -> Step {
-    let plan = try await plan(request, pulls, due: due, open)
+    // What somebody waits for goes ahead of everything else.
+    guard request.scope != .pull, request.pulls?.isEmpty != true else {
+      let plan = try await plan(request, pulls, due: due, open)
+      return try await exchange(plan, request, &pulls, &open, &report, run)
+    }
+    let (step, plan) = try await sending.withGate { () -> (Step?, Plan) in
+      let plan = try await self.plan(request, pulls, due: due, open)
+      if plan.batch.items.isEmpty { return (nil, plan) }
+      return (try await exchange(plan, request, &pulls, &open, &report, run), plan)
+    }
+    if let step { return step }
+    return try await exchange(plan, request, &pulls, &open, &report, run)
+  }
+
+  private func exchange(
+    _ plan: Plan, _ request: Request, _ pulls: inout [PullScope], _ open: inout [PullScope],
+    _ report: inout SyncReport, _ run: SyncDiary.Running?
+  ) async throws -> Step {
     report.repaired += plan.batch.repaired
     report.failures += plan.failures
     report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }

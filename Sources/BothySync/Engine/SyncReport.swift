@@ -49,6 +49,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// Nothing done: what a sync begins with, and a test of what an app makes of reports.
   public init() {}
 
+  /// A sync that did not run.
+  init(skipped reason: SkipReason?) { skipped = reason }
+
   mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
     synced.append(SyncedRecord(record: record, action: action))
   }

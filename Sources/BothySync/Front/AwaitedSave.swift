@@ -116,7 +116,7 @@ extension SyncedStore {
     guard let revision = receipt.revision, receipt.state != .draft else { return (receipt.state, nil) }
     let id = receipt.record
     if let verdict = try verdict(on: id, revision) { return (verdict, nil) }
-    let problem = await Self.first(within: limit, configuration.clock) { await self.push(id) }
+    let problem = await push(id, within: limit)
     if let outcome = try outcome(of: id, revision) { return (outcome, nil) }
     if Task.isCancelled {
       let message =
@@ -140,22 +140,13 @@ extension SyncedStore {
     return await engine.push(nil).skipped.map { SyncError($0) }
   }
 
-  /// What `body` returns, or that the time is over: `body` is cancelled then.
-  private static func first(
-    within limit: Duration, _ clock: any Clock<Duration>, _ body: @escaping @Sendable () async -> SyncError?
-  ) async -> SyncError? {
-    await withTaskGroup(of: SyncError??.self) { group in
-      group.addTask { .some(await body()) }
-      group.addTask {
-        guard (try? await clock.sleep(for: limit)) != nil else { return nil }
-        return .some(
-          SyncError(.unreachable, "The server did not answer in time. The next sync sends the change."))
-      }
-      defer { group.cancelAll() }
-      while let found = await group.next() {
-        if case .some(let problem) = found { return problem }
-      }
-      return nil
+  private func push(_ id: RecordID, within limit: Duration) async -> SyncError? {
+    let clock = configuration.clock
+    let problem = await Bounded.run(within: limit, sleep: { try await clock.sleep(for: $0) }) {
+      await self.push(id)
     }
+    if let problem { return problem }
+    if Task.isCancelled { return SyncError(SkipReason.cancelled) }
+    return SyncError(.unreachable, "The server did not answer in time. The next sync sends the change.")
   }
 }

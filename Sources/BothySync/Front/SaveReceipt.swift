@@ -20,28 +20,28 @@ public struct SaveReceipt: Sendable {
     try await store.settle(self, within: limit).0
   }
 
-  /// Waits until the server has decided. While `run()` is running that takes as long as it takes; otherwise it
-  /// syncs, and throws `SyncError` when the server cannot be reached. The write stays pending then, and the
-  /// receipt can be asked again, also by `receipt(for:)` after a relaunch.
+  /// Sends what is pending and returns what the server has decided. The write stays pending where that is not possible,
+  /// and the receipt can be asked again, also by `receipt(for:)` after a relaunch.
+  ///
+  /// Throws `SyncError`: why the server can't be reached, or `.pendingChanges` for what is not sent: a draft, and what refers
+  /// to one. Whether `run()` is running makes no difference.
   ///
   /// What was decided is read from the file, where the sync that decided it has noted it: a receipt that is asked
   /// later says the same.
   public func outcome() async throws -> SaveOutcome {
     guard let revision else { return state }
     if let settled = try store.verdict(on: record, revision) { return settled }
-    if store.engine.isLooping {
-      let statuses = store.engine.statuses.values()
-      if let settled = try store.verdict(on: record, revision) { return settled }
-      store.engine.ask()
-      for await _ in statuses {
-        if let settled = try store.outcome(of: record, revision) { return settled }
-        if Task.isCancelled { throw CancellationError() }
-      }
+    if try store.state(of: record) == .draft {
+      throw SyncError(
+        .pendingChanges, "\(record) is a draft, which is not sent before `release`.", record: record)
     }
     let report = await store.sync(.push, ifRunning: .join)
     if let settled = try store.outcome(of: record, revision) { return settled }
     throw report.skipped.map { SyncError($0) }
-      ?? SyncError(.pendingChanges, "\(record) is still pending.", record: record)
+      ?? SyncError(
+        .pendingChanges,
+        "\(record) is still pending: what it refers to was not sent, or what was written together with it. A draft is sent "
+          + "after `release`; `inbox` says what the server refuses.", record: record)
   }
 }
 

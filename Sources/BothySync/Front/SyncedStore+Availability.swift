@@ -31,16 +31,6 @@ extension SyncedStore {
   /// The same for an entity type.
   public func availability<E: Entity>(of type: E.Type) -> AsyncStream<Bool> { availability(of: E.typeName) }
 
-  /// Asks for a sync that nobody waits for; none is asked for while one is due anyway and the server was found to
-  /// be out of reach a moment ago.
-  func askInBackground() {
-    let hint = reachabilityHint
-    if case .waiting = engine.status.phase, hint.belief == .notReachable, hint.age ?? .zero < .seconds(60) {
-      return
-    }
-    engine.ask()
-  }
-
   /// Asks the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
   /// such as people to befriend. What is pending here shows in the answer as everywhere.
   ///

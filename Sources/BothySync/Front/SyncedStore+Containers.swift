@@ -13,7 +13,7 @@ extension SyncedStore {
   /// with a scan of the tables; no request. Throws `StoreError`. Returns the number of records removed.
   @discardableResult
   public func follow(_ scopes: [PullScope]) async throws -> Int {
-    let removed = try await engine.gate.withGate { () -> Int in
+    let removed = try await engine.exclusively { () -> Int in
       let removed = try await store.write(origin: .remote) { try Following.change(to: scopes, in: $0) }
       followed.current = scopes
       return removed
@@ -86,15 +86,19 @@ extension SyncedStore {
   }
 
   /// Runs `body` when nobody writes in the container or below it, and no sync of it is running; after
-  /// `SyncConfiguration.maxWait` whatever writers do. Syncs wait for it. Throws `CancellationError` when cancelled
-  /// while it waits, else what `body` throws.
+  /// `SyncConfiguration.maxWait` whatever writers do. Syncs wait for it, for at most `SyncConfiguration.lockTimeout`.
+  ///
+  /// `body` may sync, save and take locks of the container again: what it holds itself never holds it up. Throws
+  /// `CancellationError` when cancelled while it waits, `SyncError` `.locked` when another body of such a lock does not end
+  /// in time, else what `body` throws.
   public func withSyncLock<Result>(_ container: String, _ body: () async throws -> Result) async throws
     -> Result
   {
-    let configuration = configuration
-    return try await engine.locks.withSync(
-      [PullScope(container: container, includesChildren: true)], maxWait: configuration.maxWait,
-      clock: configuration.clock, body)
+    let scopes = [PullScope(container: container, includesChildren: true)]
+    do {
+      return try await engine.locks.withSync(
+        scopes, limits: ContainerLocks.Limits(configuration), isOfApp: true, body)
+    } catch let held as ContainerLocks.Held { throw SyncError(.locked, "\(held)") }
   }
 
   // MARK: progress

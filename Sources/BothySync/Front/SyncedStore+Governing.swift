@@ -13,7 +13,7 @@ extension SyncedStore {
     }
   }
 
-  /// Tells `run()` that there may be something to do: another process wrote, say.
+  /// Tells `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
   public func requestSync() { engine.ask() }
 
   /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
@@ -88,7 +88,7 @@ extension SyncedStore {
           do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
             return
           }
-          if changes.last == change { engine.ask() }
+          if changes.last == change { engine.networkReturned() }
         }
       }
     }

@@ -21,10 +21,10 @@ extension SyncedStore {
         return try storedLists()
       }
     case .syncThenCache:
-      await sync(.both, ifRunning: .join)
+      _ = await sync(container: nil, within: configuration.readTimeout)
       return try storedLists()
     case .cacheThenRefresh:
-      askInBackground()
+      engine.ask()
       return try storedLists()
     }
   }
@@ -78,7 +78,7 @@ extension SyncedStore {
       base: kind == .insert ? nil : list.version, fields: kind == .delete ? [:] : list.fields)
     let version: String
     do {
-      version = try await engine.gate.withGate { try await accepted(operation) }
+      version = try await engine.exclusively { try await accepted(operation) }
     } catch let error as RemoteError where error.errorClass == .unreachable {
       throw SyncError(
         .requiresNetwork, "Lists are kept on the server, and it can't be reached. Nothing was changed.",

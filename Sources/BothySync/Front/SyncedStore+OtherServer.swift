@@ -37,7 +37,7 @@ extension SyncedStore {
   public func uploadMine() async throws -> SyncReport { try await decide(.uploadMine) }
 
   private func decide(_ decision: ServerBinding.Decision) async throws -> SyncReport {
-    try await engine.gate.withGate {
+    try await engine.exclusively {
       try await store.write(origin: .remote) { try ServerBinding.decide(decision, in: $0) }
     }
     return await sync(.both, forced: true)

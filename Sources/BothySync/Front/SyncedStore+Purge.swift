@@ -59,7 +59,7 @@ extension SyncedStore {
   /// Empties the local store of all synced records and of the log of past syncs, after a sync that is running. Throws
   /// `SyncError` `.pendingChanges`, with nothing changed, while anything is pending, unless `discardingPending`.
   public func reset(discardingPending: Bool = false) async throws {
-    try await engine.gate.withGate {
+    try await engine.exclusively {
       let count = try pendingCounts().total
       guard count == 0 || discardingPending else {
         throw SyncError(

@@ -58,7 +58,7 @@ extension SyncedStore {
       if let report, report.skipped == nil { result.origin = .network }
       return result
     case .cacheThenRefresh:
-      askInBackground()
+      engine.ask()
       return try await local(query, read)
     }
   }
@@ -75,19 +75,15 @@ extension SyncedStore {
     return .networkOnly
   }
 
-  /// Syncs both ways; after `timeout` the sync goes on by itself, and nil is returned.
-  private func sync(container: String?, within timeout: Duration?) async -> SyncReport? {
+  /// Syncs both ways; after `timeout` the sync goes on by itself, and nil is returned. So it is while `run()` waits after a
+  /// failure.
+  func sync(container: String?, within timeout: Duration?) async -> SyncReport? {
+    // The loop tries again by itself.
+    if engine.isWaitingToRetry { return nil }
     guard let timeout else { return await sync(.both, container: container, ifRunning: .join) }
-    let (first, continuation) = AsyncStream<SyncReport?>.makeStream()
-    Task { continuation.yield(await sync(.both, container: container, ifRunning: .join)) }
-    let sleeper = Task { [sleep = configuration.sleep] in
-      // Cancelled means that the sync was faster.
-      try? await sleep(timeout)
-      continuation.yield(nil)
-    }
-    defer { sleeper.cancel() }
-    for await report in first { return report }
-    return nil
+    // Not cancelled with the wait for it.
+    let sync = Task { await self.sync(.both, container: container, ifRunning: .join) }
+    return await Bounded.run(within: timeout, sleep: configuration.sleep) { await sync.value }
   }
 
   /// One record by id, by policy. Nil when there is none. Costs and throws as a query.

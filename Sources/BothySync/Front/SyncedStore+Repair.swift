@@ -33,7 +33,7 @@ extension SyncedStore {
       if let reason = pulled.skipped { throw SyncError(reason) }
       requests += pulled.requests
       do {
-        var found = try await engine.gate.withGate { () -> RepairReport in
+        var found = try await engine.exclusively { () -> RepairReport in
           let position = try await store.read { transaction in
             try holding.first.flatMap { try PullState.load($0, in: transaction).cursor }
               .flatMap { Cursor(token: $0)?.position }

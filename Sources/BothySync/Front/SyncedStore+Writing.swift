@@ -196,7 +196,7 @@ extension SyncedStore {
       let isKept = keepsLocally && isCached && (options.cacheResults ?? true)
       let write = OnlineWrite(pass: engine.pass, change: change, keeping: isKept ? .here : .thereAlone)
       let result = try await engine.locks.withWrite(container(of: change)) {
-        try await engine.gate.withGate {
+        try await engine.exclusively {
           try await write.carriedThrough { write in
             let result = try await write.run()
             switch result {

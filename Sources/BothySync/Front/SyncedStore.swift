@@ -45,7 +45,8 @@ public final class SyncedStore: Sendable {
     self.clock = clock
     let remote = NamingRemote.naming(remote, store.schema)
     let bound = BoundRemote(
-      HintedRemote(remote: remote, belief: belief, now: { clock.now() }), store, store.file)
+      HintedRemote(remote: remote, belief: belief, clock: clock, limit: configuration.requestTimeout), store,
+      store.file)
     self.remote = bound
     settings = Mutex(configuration)
     followed = FollowedScopes(configuration.pullScopes)
@@ -185,7 +186,11 @@ public final class SyncedStore: Sendable {
   }
 
   /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network comes back,
-  /// as the configuration's triggers say. Failures are tried again with growing, random waits.
+  /// as the configuration's triggers say.
+  ///
+  /// Failures are tried again with growing, random waits (`SyncConfiguration.backoff`), and no sooner than the server asked
+  /// for. No trigger shortens a wait, and neither does calling this anew. A sync or an awaited save of the app itself is
+  /// tried at once, and ends the wait when the server answers; so does a network that came back after one that was gone.
   public func run(reachability: (any ReachabilityMonitor)? = nil) async {
     await run(reachability: reachability, on: configuration.clock)
   }
@@ -224,18 +229,17 @@ public final class SyncedStore: Sendable {
   }
 
   private func askOnHints<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    let backoff = configuration.backoff
     var failures = 0
     while !Task.isCancelled {
-      do {
-        for try await _ in remote.hints() {
-          failures = 0
-          engine.ask()
-        }
-      } catch is CancellationError { return } catch {
+      let opened = clock.now
+      do { for try await _ in remote.hints() { engine.ask() } } catch is CancellationError { return } catch {
         configuration.logger.debug("The stream of hints ended.", metadata: ["error": "\(error)"])
       }
+      // One that ends as soon as it has begun is a failure, however often it begins.
+      if opened.duration(to: clock.now) >= backoff.delay(attempt: failures + 1) { failures = 0 }
       failures += 1
-      let delay = configuration.backoff.delay(attempt: failures)
+      let delay = backoff.delay(attempt: failures)
       do { try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil) } catch { return }
     }
   }
@@ -275,6 +279,6 @@ private final class ProgressRelay: Sendable {
 
   func send(_ progress: SyncProgress) {
     let engine = target.withLock { $0.engine }
-    engine?.update { $0.phase = .syncing(progress) }
+    engine?.tell(progress)
   }
 }

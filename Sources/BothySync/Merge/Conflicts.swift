@@ -109,22 +109,14 @@ struct Conflicts: Sendable {
     _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision, _ context: MergeContext
   ) async -> Result<MergeDecision, any Error> {
     let limit = configuration.mergeTimeout
-    let (answers, answer) = AsyncStream<Result<MergeDecision, any Error>>.makeStream(
-      bufferingPolicy: .bufferingOldest(1))
-    let asked = Task {
-      do { answer.yield(.success(try await decide(context))) } catch { answer.yield(.failure(error)) }
+    let answer = await Bounded.run(within: limit, sleep: clock.sleep) {
+      do { return Result<MergeDecision, any Error>.success(try await decide(context)) } catch {
+        return .failure(error)
+      }
     }
-    let timer = Task { [clock] in
-      // Cancelled means that the answer has come.
-      guard (try? await clock.sleep(for: limit)) != nil else { return }
-      answer.yield(.failure(MergeError(message: "It gave no answer within \(limit).")))
-    }
-    defer {
-      asked.cancel()
-      timer.cancel()
-    }
-    var iterator = answers.makeAsyncIterator()
-    return await iterator.next() ?? .failure(CancellationError())
+    if let answer { return answer }
+    if Task.isCancelled { return .failure(CancellationError()) }
+    return .failure(MergeError(message: "It gave no answer within \(limit)."))
   }
 
   static func context(

@@ -45,11 +45,13 @@ final class Belief: Sendable {
   func values() -> AsyncStream<NetworkStatus> { changes.values(startingWith: state.withLock { $0.status }) }
 }
 
-/// A remote that notes of every call whether an answer came.
+/// A remote that notes of every call whether an answer came, and waits for none without an end.
 struct HintedRemote: RemoteStorage {
   let remote: any RemoteStorage
   let belief: Belief
-  let now: @Sendable () -> Int64
+  let clock: SyncClock
+  /// How long a call may take.
+  let limit: Duration
 
   var isConfidential: Bool { remote.isConfidential }
 
@@ -87,21 +89,21 @@ struct HintedRemote: RemoteStorage {
 
   var givesHints: Bool { remote.givesHints }
 
-  var blobs: (any BlobRemote)? { remote.blobs }
+  var blobs: (any BlobRemote)? { remote.blobs.map { BoundedBlobs(remote: $0, limit: limit, clock: clock) } }
 
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 
   /// A call that was cancelled says nothing; any answer, also a refusal, says that the server is there.
   private func noting<Value: Sendable>(
-    _ call: () async throws(RemoteError) -> Value
+    _ call: @escaping @Sendable () async throws(RemoteError) -> Value
   ) async throws(RemoteError) -> Value {
     do {
-      let value = try await call()
-      belief.hear(.reachable, at: now())
+      let value = try await Bounded.ask(within: limit, clock, call)
+      belief.hear(.reachable, at: clock.now())
       return value
     } catch {
       if !Task.isCancelled {
-        belief.hear(error.errorClass == .unreachable ? .notReachable : .reachable, at: now())
+        belief.hear(error.errorClass == .unreachable ? .notReachable : .reachable, at: clock.now())
       }
       throw error
     }

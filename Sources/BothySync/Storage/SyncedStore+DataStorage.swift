@@ -48,7 +48,7 @@ extension SyncedStore: DataStorage {
   public func load(container: String) async throws -> [StoredItem] {
     switch fetchPolicy {
     case .cacheOnly: break
-    case .cacheThenRefresh: askInBackground()
+    case .cacheThenRefresh: engine.ask()
     case .cacheElseNetwork:
       let items = try storedItems(in: container)
       if !items.isEmpty { return items }

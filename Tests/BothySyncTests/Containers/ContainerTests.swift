@@ -93,22 +93,62 @@ struct ContainerTests {
   }
 
   /// Promises: C-13, R13
-  @Test("Whoever syncs a container while it is synced joins; another container waits its turn")
+  @Test("A second sync of a container joins the first; another container's runs beside it")
   func joined() async throws {
     let pair = try await tree()
     let store = pair.a.store
     let latch = Latch()
-    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    pair.a.remote.setBeforeSending { request in
+      if request.pulls.contains(where: { $0.scope.container == "trips/oslo" }) { await latch.pass() }
+    }
     let first = Task { await store.sync(.pull, container: "trips/oslo") }
     await latch.reached()
     let second = Task { await store.sync(.pull, container: "trips/oslo") }
-    let third = Task { await store.sync(.pull, container: "trips/rome") }
     try await until { store.joinedCount == 1 }
+    let beside = Calls()
+    let third = Task {
+      let report = await store.sync(.pull, container: "trips/rome")
+      beside.add()
+      return report
+    }
+    try await until { beside.count == 1 }
+    #expect(await third.value.pulled == 1)
+    #expect(store.status.isSyncing("trips/oslo") && !store.status.isSyncing("trips/rome"))
+    #expect(store.status.isSyncing)
     latch.open()
     let reports = [await first.value, await second.value]
     #expect(reports[0] == reports[1] && reports[0].pulled == 2)
-    #expect(await third.value.pulled == 1)
     #expect(pair.a.remote.requests.count == 2)
+    #expect(!store.status.isSyncing && store.status.syncing.isEmpty)
+  }
+
+  /// Promises: C-13
+  @Test("Four containers sync side by side, and what waits is sent once")
+  func sideBySide() async throws {
+    let pair = try Pair()
+    let names = (1...6).map { "trips/\($0)" }
+    try pair.b.change { for name in names { try $0.insert(Note(id: name, "n"), in: name) } }
+    await pair.b.store.sync()
+    for number in 0..<20 { try pair.a.insert("own\(number)", "waits") }
+    let store = pair.a.store
+    let latch = Latch()
+    let atOnce = Calls()
+    pair.a.remote.setBeforeSending { request in
+      guard request.operations.isEmpty else { return }
+      atOnce.add()
+      await latch.pass()
+    }
+    let syncs = names.map { name in Task { await store.sync(container: name) } }
+    try await until { atOnce.count == 4 }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(atOnce.count == 4)
+    latch.open()
+    for sync in syncs { #expect(await sync.value.skipped == nil) }
+    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(pair.a.operations.count == 20)
+    #expect(try pair.a.noteIDs().count == 26)
+    await store.sync()
+    #expect(try await pair.isEven())
   }
 }
 

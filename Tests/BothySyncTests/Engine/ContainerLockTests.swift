@@ -150,7 +150,10 @@ struct ContainerLockTests {
     @Sendable func enter(_ scopes: [PullScope], _ body: @escaping @Sendable () async -> Int) -> Task<
       Int, any Error
     > {
-      Task { try await locks.withSync(scopes, maxWait: .seconds(5), clock: clock, body) }
+      Task {
+        let limits = ContainerLocks.Limits(writes: .seconds(5), locks: .seconds(60), clock: clock)
+        return try await locks.withSync(scopes, limits: limits, body)
+      }
     }
     let first = enter(trips) {
       await latch.pass()

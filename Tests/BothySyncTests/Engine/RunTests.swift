@@ -190,16 +190,89 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("Somebody who asks ends the wait")
+  /// Promises: Scenario-23
+  @Test("Saves, hints and another run shorten no wait; a sync of the app does")
   func askedWhileWaiting() async throws {
+    let running = try await start([.save, .hints, .start])
+    let a = running.pair.a
+    try await until { a.remote.listeners == 1 }
+    a.remote.isOffline = true
+    try await a.store.save(Note(id: "T2", "two"))
+    try await until { a.store.status.phase == .waiting(attempt: 1) }
+    running.clock.advance(by: .seconds(1))
+    try await until { a.store.status.phase == .waiting(attempt: 2) }
+    let tries = a.remote.requests.count
+    a.remote.isOffline = false
+    try await a.store.save(Note(id: "T3", "three"))
+    a.remote.hint()
+    a.store.requestSync()
+    _ = try await a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .syncThenCache))
+    await running.stop()
+    let again = Task { [clock = running.clock, store = a.store] in await store.run(clock: clock) }
+    try await until { a.store.status.phase == .waiting(attempt: 2) }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(a.remote.requests.count == tries)
+    #expect(await a.store.sync(.pull).skipped == nil)
+    try await until { try a.store.outbox().isEmpty }
+    try await until { a.store.status.phase == .idle }
+    again.cancel()
+    await again.value
+  }
+
+  @Test("An awaited save is tried at once, and has what waits sent")
+  func awaitedWhileWaiting() async throws {
     let running = try await start([.save])
     let a = running.pair.a
     a.remote.isOffline = true
     try await a.store.save(Note(id: "T2", "two"))
-    await running.clock.waitForSleepers()
+    try await until { a.store.status.phase == .waiting(attempt: 1) }
     a.remote.isOffline = false
-    try await a.store.save(Note(id: "T3", "three"))
+    #expect(try await a.store.save(Note(id: "T3", "three"), awaiting: .seconds(10)).origin == .server)
     try await until { try a.store.outbox().isEmpty }
+    await running.stop()
+  }
+
+  @Test("A network that came back ends a wait, unless the server asked for it")
+  func networkWhileWaiting() async throws {
+    let running = try await start([.save, .reachability])
+    let a = running.pair.a
+    for (fault, isEnded) in [(FaultyRemote.Fault.status(503, retryAfter: 40), false), (.lostRequest, true)] {
+      a.remote.plan(fault)
+      try await a.store.save(Note("n"))
+      try await until { a.store.status.phase == .waiting(attempt: 1) }
+      for attempt in 1...2 where isEnded {
+        running.clock.advance(by: .seconds(attempt))
+        try await until { a.store.status.phase == .waiting(attempt: attempt + 1) }
+      }
+      a.remote.setScript { .none }
+      running.monitor.send(.notReachable)
+      running.monitor.send(.reachable)
+      try await until { running.clock.sleepers.count == 2 }
+      let tries = a.remote.requests.count
+      running.clock.advance(by: .seconds(isEnded ? 1 : 39))
+      for _ in 0..<1000 { await Task.yield() }
+      if !isEnded {
+        #expect(a.remote.requests.count == tries)
+        running.clock.advance(by: .seconds(1))
+      }
+      try await until { try a.store.outbox().isEmpty }
+      try await until { a.store.status.phase == .idle }
+    }
+    await running.stop()
+  }
+
+  @Test("A token that is refused is tried again by saves, ever more seldom")
+  func askedWhileBlocked() async throws {
+    let running = try await start([.save])
+    let a = running.pair.a
+    a.remote.plan(.status(401, retryAfter: nil))
+    for second in 0..<60 {
+      try await a.store.save(Note(id: "N\(second)", "n"))
+      for _ in 0..<50 { await Task.yield() }
+      try await until { !a.store.status.isSyncing }
+      running.clock.advance(by: .seconds(1))
+    }
+    #expect((5...8).contains(a.remote.requests.count), "\(a.remote.requests.count)")
     await running.stop()
   }
 
@@ -214,7 +287,8 @@ struct RunTests {
     a.remote.forgetRequests()
     let refreshing = RequestOptions(fetchPolicy: .cacheThenRefresh)
     for _ in 0..<3 { _ = try await a.store.fetch(Query<Note>(), options: refreshing) }
-    #expect(running.clock.sleepers == [.seconds(1)])
+    // Whoever asks wakes the loop, which goes on waiting.
+    try await until { running.clock.sleepers == [.seconds(1)] }
     #expect(a.remote.requests.isEmpty)
     // An explicit call tries all the same, and its success is believed.
     a.remote.isOffline = false

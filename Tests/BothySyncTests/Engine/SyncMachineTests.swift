@@ -13,7 +13,7 @@ struct SyncMachineTests {
       case .idle: [.started(hasWork: false)]
       case .passing: [.started(hasWork: true)]
       case .passingAgain: [.started(hasWork: true), .asked]
-      case .waiting: [.started(hasWork: true), .finished(.failed(retryAfter: nil))]
+      case .waiting: [.started(hasWork: true), .finished(.failed)]
       case .paused: [.started(hasWork: false), .paused]
       }
     }
@@ -32,22 +32,20 @@ struct SyncMachineTests {
 
   static let go = SyncMachine.Action.startPass
   static let no = SyncMachine.Action.none
-  static let again = SyncMachine.Action.wait(attempt: 1, atLeast: 5)
+  static let wait = SyncMachine.Action.wait
 
   static let table: [Row] = [
     //                              stopped       idle         passing      again        waiting      paused
-    Row(.started(hasWork: false), (no, true), (no, true), (no, false), (no, false), (no, true), (no, false)),
-    Row(.started(hasWork: true), (go, false), (no, true), (no, false), (no, false), (no, true), (no, false)),
-    Row(.asked, (no, false), (go, false), (no, false), (no, false), (go, false), (no, false)),
-    Row(.finished(.complete), (no, false), (no, true), (no, true), (go, false), (no, true), (no, false)),
-    Row(
-      .finished(.failed(retryAfter: 5)), (no, false), (no, true), (again, true), (again, true), (no, true),
-      (no, false)),
-    Row(.finished(.blocked), (no, false), (no, true), (no, true), (no, true), (no, true), (no, false)),
-    Row(.timerFired, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
+    Row(.started(hasWork: false), (no, true), (no, true), (no, false), (no, false), (no, false), (no, false)),
+    Row(.started(hasWork: true), (go, false), (no, true), (no, false), (no, false), (no, false), (no, false)),
+    Row(.asked, (no, false), (go, false), (no, false), (no, false), (no, false), (no, false)),
+    Row(.finished(.complete), (no, false), (no, true), (no, true), (go, false), (no, false), (no, false)),
+    Row(.finished(.failed), (no, false), (no, true), (wait, false), (wait, false), (no, false), (no, false)),
+    Row(.finished(.blocked), (no, false), (no, true), (no, true), (no, true), (no, false), (no, false)),
+    Row(.waited, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
     Row(.paused, (no, false), (no, false), (no, false), (no, false), (no, false), (no, false)),
-    Row(.resumed(hasWork: false), (no, false), (no, true), (no, false), (no, false), (no, true), (no, true)),
-    Row(.resumed(hasWork: true), (no, false), (no, true), (no, false), (no, false), (no, true), (go, false)),
+    Row(.resumed(hasWork: false), (no, false), (no, true), (no, false), (no, false), (no, false), (no, true)),
+    Row(.resumed(hasWork: true), (no, false), (no, true), (no, false), (no, false), (no, false), (go, false)),
   ]
 
   @Test(
@@ -62,18 +60,5 @@ struct SyncMachineTests {
       #expect(action == row.cells[column].0, "\(start) + \(row.event)")
       #expect(startsWhenAsked == row.cells[column].1, "\(start) + \(row.event), then asked")
     }
-  }
-
-  @Test("Failures in a row are counted, and one that is asked for begins the count anew")
-  func attempts() {
-    var machine = SyncMachine()
-    #expect(machine.handle(.started(hasWork: true)) == .startPass)
-    for attempt in 1...4 {
-      #expect(machine.handle(.finished(.failed(retryAfter: nil))) == .wait(attempt: attempt, atLeast: nil))
-      #expect(machine.handle(.timerFired) == .startPass)
-    }
-    #expect(machine.handle(.finished(.failed(retryAfter: nil))) == .wait(attempt: 5, atLeast: nil))
-    #expect(machine.handle(.asked) == .startPass)
-    #expect(machine.handle(.finished(.failed(retryAfter: nil))) == .wait(attempt: 1, atLeast: nil))
   }
 }

@@ -75,6 +75,54 @@ struct ReceiptTests {
     await loop.value
   }
 
+  @Test("A draft, and what refers to one, has no outcome and says so", arguments: [false, true])
+  func drafts(isRunning: Bool) async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.triggers = [.save] }
+    let store = pair.a.store
+    let loop = Task { if isRunning { await store.run(clock: VirtualClock()) } }
+    if isRunning { try await until { store.status.phase == .idle } }
+    let calls = Calls()
+    Task {
+      for record in [Record.parent("P"), .child("C", of: "P")] {
+        let isDraft = record.type == "Parent"
+        let receipt = try await store.save(record, options: RequestOptions(isDraft: isDraft))
+        let asked = try isDraft ? store.receipt(for: record.recordID) : receipt
+        let error = await #expect(throws: SyncError.self) { try await asked.outcome() }
+        #expect(error?.code == .pendingChanges, "\(record.type)")
+      }
+      // What was to be sent becomes a draft.
+      let pet = try await store.save(Record.parent("Q"), options: RequestOptions(savePolicy: .cacheOnly))
+      try await store.writeDraft { try $0.save(Record("Parent", id: "Q", ["name": .text("held")]), in: nil) }
+      let error = await #expect(throws: SyncError.self) { try await pet.outcome() }
+      #expect(error?.code == .pendingChanges)
+      calls.add()
+    }
+    try await until { calls.count == 1 }
+    try store.release([RecordID(type: "Parent", id: "P"), RecordID(type: "Parent", id: "Q")])
+    let sent = try await store.receipt(for: RecordID(type: "Child", id: "C")).outcome()
+    if case .accepted = sent {} else { Issue.record("\(sent)") }
+    loop.cancel()
+    await loop.value
+  }
+
+  @Test("Without a server a receipt says so at once, with a loop or without", arguments: [false, true])
+  func unreachable(isRunning: Bool) async throws {
+    let pair = try Pair { $0.triggers = [.save] }
+    pair.a.remote.isOffline = true
+    let store = pair.a.store
+    let loop = Task { if isRunning { await store.run(clock: VirtualClock()) } }
+    let calls = Calls()
+    Task {
+      let receipt = try await store.save(Note(id: "T1", "a"))
+      let error = await #expect(throws: SyncError.self) { try await receipt.outcome() }
+      #expect(error?.code == .unreachable)
+      calls.add()
+    }
+    try await until { calls.count == 1 }
+    loop.cancel()
+    await loop.value
+  }
+
   /// A on which T1 is refused by the server.
   private func refused() async throws -> Pair {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .quarantine(after: 1) }

@@ -1,0 +1,114 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// A call of the public face that waits for the server.
+enum WaitingCall: String, CaseIterable, Sendable {
+  case sync, caughtUp, fetch, count, refresh, digest, history, lists, makeList, repair, saveOnServer,
+    saveFirstOnServer, saveAwaiting, outcome, resolve, search, blob, adopt, upload, followAfterSync,
+    syncTelling
+
+  func callAsFunction(_ store: SyncedStore) async throws {
+    let online = RequestOptions(fetchPolicy: .networkOnly)
+    switch self {
+    case .sync: #expect(await store.sync().skipped?.name == "unreachable")
+    case .caughtUp: try await store.caughtUp()
+    case .fetch: _ = try await store.fetch(Query<Note>(), options: online)
+    case .count: _ = try await store.count(RecordQuery("Note"), options: online)
+    case .refresh: _ = try await store.refresh()
+    case .digest: _ = try await store.remoteDigest()
+    case .history: _ = try await store.history()
+    case .lists: _ = try await store.lists(options: online)
+    case .makeList: try await store.create(PrincipalList(name: "friends", members: []))
+    case .repair: try await store.repair()
+    case .saveOnServer: try await store.save(Note("n"), options: RequestOptions(savePolicy: .networkOnly))
+    case .saveFirstOnServer:
+      try await store.save(Note("n"), options: RequestOptions(savePolicy: .networkThenCache))
+    case .saveAwaiting:
+      let result = try await store.save(Note("n"), awaiting: .seconds(3600))
+      #expect(result.outcome == .pending && result.problem?.code == .unreachable)
+    case .outcome: _ = try await store.save(Note("n")).outcome()
+    case .resolve: _ = try await store.resolve([.note("unknown")], options: online)
+    case .search: _ = try await store.search(Query<Note>())
+    case .blob: try await store.blobs.download(Blob(sha256: String(repeating: "a", count: 64), size: 5))
+    case .adopt: try await store.adoptServer()
+    case .upload: try await store.uploadMine()
+    case .followAfterSync:
+      async let sync = store.sync()
+      try await store.follow([PullScope(container: "trips")])
+      _ = await sync
+    case .syncTelling: await store.sync(telling: SyncCallbacks())
+    }
+  }
+}
+
+/// That every call comes to an end: before a server that says nothing, and behind a lock that is not given up.
+@Suite("Calls that end", .timeLimit(.minutes(5)))
+struct EndingCallTests {
+  /// Runs `body` while the clock goes on as long as it takes, and at most for a minute of real time.
+  private func ends(_ clock: VirtualClock, _ body: @escaping @Sendable () async -> Void) async throws {
+    let calls = Calls()
+    Task {
+      await body()
+      calls.add()
+    }
+    try await until {
+      clock.advance(by: .seconds(10))
+      return calls.count == 1
+    }
+  }
+
+  /// Promises: H-49
+  @Test("No call waits for ever for a server that is silent", arguments: WaitingCall.allCases)
+  func silentServer(call: WaitingCall) async throws {
+    let remote = SilentRemote()
+    defer { remote.end() }
+    let clock = VirtualClock()
+    var configuration = SyncConfiguration.quiet
+    configuration.clock = clock
+    let store = try SyncedStore(
+      at: nil, schema: .notes, remote: remote, configuration: configuration,
+      clock: SyncClock(now: { 0 }, sleep: { try await clock.sleep(until: clock.now.advanced(by: $0)) }))
+    try await ends(clock) { try? await call(store) }
+    try store.store.close()
+  }
+
+  @Test("A sync behind a lock that is not given up ends, and says so")
+  func heldLock() async throws {
+    let clock = VirtualClock()
+    let pair = try await Pair.sharing { $0.clock = clock }
+    let store = pair.a.store
+    let latch = Latch()
+    let holder = Task { try await store.withSyncLock("Note") { await latch.pass() } }
+    await latch.reached()
+    try await ends(clock) { #expect(await store.sync().skipped?.name == "locked") }
+    try await ends(clock) {
+      let error = await #expect(throws: SyncError.self) { try await store.withSyncLock("Note") {} }
+      #expect(error.map { "\($0.code)" } == "locked")
+    }
+    #expect(pair.a.remote.requests.isEmpty)
+    latch.open()
+    try await holder.value
+    #expect(await store.sync().skipped == nil)
+  }
+
+  @Test("A sync behind another sync waits as long as that one gets answers")
+  func slowSync() async throws {
+    let clock = VirtualClock()
+    let pair = try await Pair.sharing { $0.clock = clock }
+    let store = pair.a.store
+    let latch = Latch()
+    pair.a.remote.setBeforeSending { _ in await latch.pass() }
+    let first = Task { await store.sync(.pull) }
+    await latch.reached()
+    let second = Task { await store.sync() }
+    for _ in 0..<100 {
+      clock.advance(by: .seconds(10))
+      await Task.yield()
+    }
+    latch.open()
+    #expect(await first.value.skipped == nil)
+    #expect(await second.value.skipped == nil)
+  }
+}

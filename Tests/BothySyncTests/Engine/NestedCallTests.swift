@@ -1,0 +1,157 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// Calls of the store from inside of what it calls itself: bodies of locks, merge policies, callbacks.
+@Suite("Calls inside of calls", .timeLimit(.minutes(5)))
+struct NestedCallTests {
+  /// The store that a closure of its own configuration calls.
+  private final class Box: Sendable {
+    private let held = Mutex<SyncedStore?>(nil)
+    var store: SyncedStore? {
+      get { held.withLock { $0 } }
+      set { held.withLock { $0 = newValue } }
+    }
+  }
+
+  /// Runs `body`, for a minute at most.
+  private func ends(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let calls = Calls()
+    Task {
+      do { try await body() } catch { Issue.record(error) }
+      calls.add()
+    }
+    try await until { calls.count == 1 }
+  }
+
+  /// Promises: N-24
+  @Test("The body of a lock syncs, saves, locks again and takes in live changes")
+  func insideLock() async throws {
+    let pair = try await Pair.sharing { $0.clock = VirtualClock() }
+    let store = pair.a.store
+    try pair.a.retitle("b")
+    try await ends {
+      try await store.withSyncLock("Note") {
+        #expect(await store.sync().pushed == 1)
+        #expect(await store.sync(.pull, container: "Note").skipped == nil)
+        #expect(try await store.withSyncLock("Note") { 7 } == 7)
+        let saved = try await store.save(Note(id: "T2", "two"), awaiting: .seconds(10))
+        #expect(saved.origin == .server)
+        let known = try store.store.record(.note("T2"))?.version ?? ""
+        let record = ServerRecord(
+          id: .note("T2"), container: "Note", version: known, modified: 0, fields: FieldsDocument([:]))
+        #expect(try await store.apply(LiveChange(record)) == .outdated)
+        try await store.follow([.space])
+      }
+    }
+    #expect(try await pair.isEven())
+  }
+
+  /// Promises: N-24
+  @Test("Inside a write of a container its sync does not wait for that write")
+  func insideWrite() async throws {
+    // Nobody moves the clock: a wait for writers would never end.
+    let pair = try await Pair.sharing { $0.clock = VirtualClock() }
+    let store = pair.a.store
+    try pair.a.retitle("b")
+    try await ends {
+      await store.withWriteLock("Note") {
+        #expect(await store.sync().pushed == 1)
+        let reading = RequestOptions(fetchPolicy: .syncThenCache)
+        #expect((try? await store.fetch(Query<Note>(), options: reading))?.origin == .network)
+      }
+    }
+  }
+
+  @Test("A sync that waits for a lock is not waited for by the body of the lock")
+  func besideWaiting() async throws {
+    let pair = try await Pair.sharing { $0.clock = VirtualClock() }
+    let store = pair.a.store
+    try pair.a.retitle("b")
+    let latch = Latch()
+    let holder = Task {
+      try await store.withSyncLock("Note") {
+        await latch.pass()
+        return await store.sync()
+      }
+    }
+    await latch.reached()
+    let outside = [Task { await store.sync() }, Task { await store.sync() }]
+    try await until { store.joinedCount == 1 }
+    latch.open()
+    try await ends {
+      let report = try await holder.value
+      #expect(report.pushed == 1)
+    }
+    for sync in outside { #expect(await sync.value.skipped == nil) }
+  }
+
+  /// Two devices that have changed one title, and what the policy of one does about it.
+  private func conflict(_ body: @escaping @Sendable (SyncedStore) async throws -> Void) async throws -> Pair {
+    let box = Box()
+    let timeouts = VirtualClock()
+    let pair = try Pair(
+      policy: .custom { _ in
+        if let store = box.store { try await body(store) }
+        return .client
+      }, timeouts: timeouts)
+    try pair.b.insert("T1", "start")
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try pair.a.retitle("mine")
+    box.store = pair.a.store
+    return pair
+  }
+
+  /// Promises: S-60
+  @Test("A sync in a merge policy is left out; an awaited save goes ahead")
+  func insidePolicy() async throws {
+    let calls = Calls()
+    let pair = try await conflict { store in
+      calls.add()
+      #expect(await store.sync().skipped == .alreadyRunning)
+      #expect(await store.sync(.pull, container: "trips").skipped == .alreadyRunning)
+      let saved = try await store.save(Note(id: "T2", "of the policy"), awaiting: .seconds(10))
+      #expect(saved.origin == .server && saved.record?.title == "of the policy")
+      for call in [
+        { _ = try await store.follow([.space]) }, { _ = try await store.adoptServer() },
+        { try await store.save(Note(id: "T3", "n"), options: RequestOptions(savePolicy: .networkOnly)) },
+      ] as [@Sendable () async throws -> Void] {
+        let error = await #expect(throws: SyncError.self) { try await call() }
+        #expect(error.map { "\($0.code)" } == "insideSync")
+      }
+      #expect(try await store.withSyncLock("Note") { 7 } == 7)
+    }
+    let store = pair.a.store
+    try await ends { #expect(await store.sync().skipped == nil) }
+    #expect(calls.count == 1)
+    #expect(try await pair.serverTitle() == "mine")
+    #expect(try await pair.serverTitle("T2") == "of the policy")
+  }
+
+  @Test("A callback that is told of a sync may sync and wait for the server")
+  func insideCallback() async throws {
+    let pair = try await Pair.sharing()
+    let store = pair.a.store
+    let calls = Calls()
+    let telling = Task {
+      await store.tellReports(
+        to: SyncCallbacks(completion: { _ in
+          guard calls.add() == 1 else { return }
+          #expect(await store.sync().skipped == nil)
+          let saved = try? await store.save(Note(id: "T2", "two"), awaiting: .seconds(10))
+          #expect(saved?.origin == .server)
+          calls.add()
+        }))
+    }
+    try pair.a.retitle("b")
+    await store.sync()
+    try await until { calls.count >= 2 }
+    telling.cancel()
+    await telling.value
+  }
+}
