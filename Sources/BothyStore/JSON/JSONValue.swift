@@ -160,12 +160,12 @@ extension String {
 
   /// The first eight bytes, the first of them the most significant; zeros behind a shorter text.
   fileprivate var firstBytes: UInt64 {
-    var (bytes, shift): (UInt64, UInt64) = (0, 64)
+    var (bytes, room): (UInt64, UInt64) = (0, 64)
     for byte in utf8.prefix(8) {
-      shift -= 8
-      bytes |= UInt64(byte) << shift
+      bytes = bytes &<< 8 | UInt64(truncatingIfNeeded: byte)
+      room &-= 8
     }
-    return bytes
+    return bytes &<< room
   }
 }
 

@@ -82,11 +82,18 @@ struct AuthScenario {
       store.status.lastProblem?.name == "authenticationRequired" && store.status.phase == .idle
     }
     #expect(clock.sleepers.isEmpty && remote.requests.count == 1)
+    // Another trigger waits until the refusal is some time ago; the app that has a new token asks for a sync.
+    store.requestSync()
+    await clock.waitForSleepers()
+    #expect(remote.requests.count == 1)
     remote.setScript { .none }
+    #expect(await store.sync().skipped == nil)
+    #expect(try store.outbox().isEmpty)
+    try await write(account) { try $0.insert(Note(id: "a2", "a2")) }
     store.requestSync()
     try await until { try store.outbox().isEmpty }
     run.cancel()
     await run.value
-    #expect(try await device.served() == ["a1": "ann"])
+    #expect(try await device.served() == ["a1": "ann", "a2": "ann"])
   }
 }
