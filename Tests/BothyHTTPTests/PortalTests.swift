@@ -2,6 +2,7 @@ import BothyHTTP
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -16,6 +17,9 @@ struct PortalTests {
       body: Array(#"{"captive":true,"user-portal-url":"https://portal"}"#.utf8)),
     TransportResponse(status: 302, headers: [.location: "https://portal"]), TransportResponse(status: 307),
     TransportResponse(status: 511),
+    TransportResponse(status: 401, headers: [.contentType: "text/html"], body: Array("<html>Sign in".utf8)),
+    TransportResponse(status: 403, headers: [.contentType: "text/html; charset=utf-8"], body: []),
+    TransportResponse(status: 404, headers: [.contentType: "text/html"], body: Array("Sign in".utf8)),
   ]
 
   private func parts() async throws -> (AuthorityTransport, SyncedStore) {
@@ -78,6 +82,32 @@ struct PortalTests {
     transport.setScript { _ in nil }
     await store.sync()
     #expect(try store.outbox().isEmpty)
+  }
+
+  @Test("A page of another size than a blob does not pass for the blob", arguments: [11, 3])
+  func blob(length: Int) async throws {
+    let transport = AuthorityTransport(
+      Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 }), principals: ["good": "ann"])
+    let remote = BothyRemote(
+      url: "https://example.org", space: "hut", transport: transport, token: { "good" })
+    let schema = Schema(types: [TypeSchema("Photo", fields: [FieldSchema("picture", .blob)])])
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUIDv7.make())
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = try SyncedStore(
+      at: folder.path + "/a.sqlite", schema: schema, remote: remote, configuration: .quiet)
+    await store.sync()
+    let blob = try await store.blobs.put(Data("a picture".utf8))
+    try await store.save(Record("Photo", id: "P1", ["picture": FieldValue(blob)]))
+    transport.setScript { _ in
+      TransportResponse(
+        status: 200, headers: [.contentLength: String(length)],
+        body: Array(repeating: UInt8(ascii: "x"), count: length))
+    }
+    let report = await store.sync()
+    #expect(report.skipped?.name == "unreachable")
+    #expect(try store.outbox().count == 1)
+    if case .local = try store.blobs.state(of: blob) {} else { Issue.record("not kept here") }
   }
 
   @Test("A server can have a device wait for an hour, and for no year")

@@ -27,11 +27,11 @@ private struct BlobRoutes: BlobRemote {
     switch response.status {
     case 200:
       guard let size = response.headers[.contentLength].flatMap(Int64.init), size >= 0 else {
-        throw Self.badAnswer
+        throw Self.strange(response)
       }
       return .whole(size: size)
     case 404: return .part(max(0, response.headers[Self.uploadOffset].flatMap(Int64.init) ?? 0))
-    default: throw Self.problem(response) ?? Self.badAnswer
+    default: throw Self.problem(response) ?? Self.strange(response)
     }
   }
 
@@ -45,7 +45,7 @@ private struct BlobRoutes: BlobRemote {
     switch (response.status, offset) {
     case (200, let size?), (201, let size?): return .whole(size: size)
     case (204, let received?), (409, let received?): return .part(received)
-    default: throw Self.problem(response) ?? Self.badAnswer
+    default: throw Self.problem(response) ?? Self.strange(response)
     }
   }
 
@@ -56,7 +56,7 @@ private struct BlobRoutes: BlobRemote {
     case 206: return response.body
     case 200: return Array(response.body.dropFirst(Int(range.lowerBound)).prefix(range.count))
     case 416: return []
-    default: throw Self.problem(response) ?? Self.badAnswer
+    default: throw Self.problem(response) ?? Self.strange(response)
     }
   }
 
@@ -89,6 +89,8 @@ private struct BlobRoutes: BlobRemote {
     return error
   }
 
-  private static let badAnswer = RemoteError(
-    .serverError, "The server's answer about a blob can't be read.", code: "badAnswer")
+  /// The error of an answer that this protocol does not have.
+  private static func strange(_ response: TransportResponse) -> RemoteError {
+    BothyRemote.notTheServer("Its answer \(response.status) about a blob is none that a server gives.")
+  }
 }

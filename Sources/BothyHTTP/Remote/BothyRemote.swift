@@ -245,11 +245,21 @@ extension BothyRemote {
   static func problem(_ response: TransportResponse) -> RemoteError? {
     if (300..<400).contains(response.status) { return notTheServer("It is a redirect, \(response.status).") }
     guard response.status >= 400 else { return nil }
+    if isForeign(response) { return notTheServer("It is a page, with the status \(response.status).") }
     let error = (try? JSONValue(parsing: response.body))?["error"]  // a gateway's page has no JSON
     return RemoteError(
       status: response.status,
       message: error?["message"]?.stringValue ?? "The server answered \(response.status).",
       retryAfter: HTTPDate.seconds(retryAfter: response.headers), code: error?["code"]?.stringValue)
+  }
+
+  /// Whether a refusal is a page: the server's own are JSON. A gateway in front of it may still say in pages that a request
+  /// is too large or too early, and that the server is down.
+  private static func isForeign(_ response: TransportResponse) -> Bool {
+    guard (400..<500).contains(response.status), ![408, 413, 425, 429].contains(response.status) else {
+      return false
+    }
+    return response.headers[.contentType]?.lowercased().hasPrefix("text/html") ?? false
   }
 
   private static func parsed<Value>(_ parse: () throws -> Value) throws(RemoteError) -> Value {
@@ -261,7 +271,7 @@ extension BothyRemote {
   }
 
   /// The error of an answer that no Bothy server gives: whether the request came to the server is unknown.
-  private static func notTheServer(_ why: String) -> RemoteError {
+  static func notTheServer(_ why: String) -> RemoteError {
     RemoteError(
       .unreachable,
       "The answer is not a Bothy server's: it may be a sign-in page of the network. Sign in to the network, or check the "

@@ -93,6 +93,13 @@ public struct Authority: Sendable {
         .tooManyOperations,
         "\(request.operations.count) operations in one request; this server takes \(rules.operationLimit).")
     }
+    let secrets = request.operations.reduce(0) { $0.addingClamped($1.secrets.values.count) }
+    guard secrets <= AuthorityRules.secretsOfRequest else {
+      throw AuthorityError(
+        .tooManyOperations,
+        "\(secrets) values of sensitive fields in one request; this server takes \(AuthorityRules.secretsOfRequest)."
+      )
+    }
     guard Set(request.operations.map(\.id)).count == request.operations.count else {
       throw AuthorityError(.badRequest, "Two operations of the request have the same id.")
     }

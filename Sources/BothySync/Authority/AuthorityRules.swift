@@ -172,6 +172,31 @@ extension AuthorityRules {
       fields: errors)
   }
 
+  /// The most secrets of one record, and of one request: each is a file that is written while others wait.
+  static let secretsOfRecord = 64
+  static let secretsOfRequest = 500
+
+  /// Refuses secrets for fields that the schema does not have as sensitive, and more of them than a record may have.
+  func unfitSecrets(_ operation: Operation) -> Rejection? {
+    let (type, secrets) = (operation.record.type, operation.secrets.values)
+    if let declared = schema?[type] {
+      let sensitive = Set(declared.fields.filter(\.isSensitive).map(\.name))
+      if let name = secrets.keys.sorted().first(where: { !sensitive.contains($0) }) {
+        return Rejection(
+          code: "notSensitive",
+          message: "\(type).\(name.prefix(64)) is not a sensitive field. Send its value as an ordinary field."
+        )
+      }
+    }
+    let bytes = secrets.values.reduce(0) { $0.addingClamped($1.utf8.count) }
+    guard secrets.count > Self.secretsOfRecord || bytes > recordSizeLimit else { return nil }
+    return Rejection(
+      code: "tooLarge",
+      message:
+        "The sensitive fields of \(type) have \(secrets.count) values and \(bytes) bytes; this server takes "
+        + "\(Self.secretsOfRecord) and \(recordSizeLimit).")
+  }
+
   /// The fields of a new record with the schema's defaults filled in; of one that is changed those that must have a value,
   /// which an older app does not know.
   func withDefaults(

@@ -147,7 +147,7 @@ package struct Judgement {
       return Rejection(
         code: "secretsRefused", message: "This server has no place for the sensitive fields of \(type).")
     }
-    if let inClear = rules.sensitiveInClear(operation) { return inClear }
+    if let refusal = rules.unfitSecrets(operation) ?? rules.sensitiveInClear(operation) { return refusal }
     let action: AccessAction =
       switch operation.kind {
       case .insert: .create

@@ -68,13 +68,18 @@ struct BlobUpload {
   private mutating func take(_ holding: BlobHolding) async throws -> Progress {
     let (sha256, now) = (blob.sha256, pass.clock.now())
     switch holding {
+    case .whole(let size) where size != Int64(blob.size):
+      // Something of another size is another thing, or a sign-in page: what answers is shown the bytes.
+      return try await take(.part(0))
     case .whole(let size):
       try await pass.store.write(origin: .remote) {
         try BlobTable.confirm(sha256, size: size, at: now, in: $0)
       }
       isDone = true
       return .done
-    case .part(let received):
+    case .part(let told):
+      // A member of the space may have sent more under this name than the blob has: it begins anew.
+      let received = told > Int64(blob.size) ? 0 : told
       standstills = received > offset ?? -1 ? 0 : standstills + 1
       guard standstills < 5 else {
         throw RemoteError(.serverError, "The server does not keep the parts of a blob.", code: "badAnswer")

@@ -35,6 +35,29 @@ struct JudgementTests {
     }
   }
 
+  @Test("Secrets are taken for sensitive fields alone, few of them and small ones")
+  func unfitSecrets() throws {
+    let fields = [
+      FieldSchema("title", .text, optional: true), FieldSchema("pin", .text, optional: true, sensitive: true),
+    ]
+    func verdict(_ secrets: [String: String], _ schema: Schema?) throws -> String {
+      var rules = AuthorityRules(schema: schema)
+      rules.receiveSecrets = { _, _, _ in }
+      var operation = Self.operation(.insert)
+      operation.secrets = Secrets(secrets)
+      return try Self.judge(operation, nil, rules: rules)
+    }
+    let schema = Schema(types: [TypeSchema("Note", fields: fields)])
+    #expect(try verdict(["pin": "1"], schema) == "store")
+    for name in ["title", "../x"] { #expect(try verdict([name: "1"], schema) == "notSensitive") }
+    let long = String(repeating: "1", count: AuthorityRules().recordSizeLimit + 1)
+    #expect(try verdict(["pin": long], schema) == "tooLarge")
+    for (count, expected) in [(64, "store"), (65, "tooLarge")] {
+      let secrets = Dictionary(uniqueKeysWithValues: (0..<count).map { ("f\($0)", "") })
+      #expect(try verdict(secrets, nil) == expected)
+    }
+  }
+
   @Test("What the server has and what is asked decide, as the table says")
   func table() throws {
     let worlds: [(ServerRecord?, [String])] = [

@@ -39,6 +39,20 @@ struct UploadStories {
     #expect(pair.b.store.blobs.isHere(other))
   }
 
+  @Test("more bytes than a blob has, sent under its name by another, keep it from nobody")
+  func poisoned() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    let poison = BlobPart(sha256: blob.sha256, size: 1000, offset: 0, bytes: Array(repeating: 90, count: 300))
+    _ = try await pair.world.authority.uploadBlob(space: "test", poison)
+    let report = await pair.a.store.sync()
+    #expect(report.skipped == nil)
+    #expect(report.failures.isEmpty)
+    #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
+    await pair.b.store.sync()
+    #expect(try await pair.b.store.blobs.data(for: blob) == picture())
+  }
+
   /// Promises: S-78
   @Test("the blob is whole on the server before the record that names it is sent")
   func blobFirst() async throws {
