@@ -116,7 +116,17 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     let clock = try ToolClock()
     let served = try await ServedLedger.open(database, blobs: blobs, now: { clock.now() })
-    defer { served.close() }
+    do {
+      try await serve(served, clock)
+    } catch {
+      try? served.closeAll()  // the first error is the one to tell
+      throw error
+    }
+    // Closing brings SQLite's log into the file, which is then the whole database.
+    try served.closeAll()
+  }
+
+  private func serve(_ served: ServedLedger, _ clock: ToolClock) async throws {
     let configuration = try await serverConfiguration(served, clock)
     served.passNews(to: configuration.hints)
     // An archive that takes long to be refused keeps nobody waiting for the rest.

@@ -27,6 +27,24 @@ struct RecordRouteTests {
     }
   }
 
+  @Test("an address is the record's whose bytes it has, a mark of byte order among them")
+  func bytes() async throws {
+    try await ServerUnderTest().run { call in
+      let marked = "/v1/spaces/hut/records/Todo/%EF%BB%BF1"
+      #expect(try await call(.put, address, #"{"fields":{"title":"a"}}"#).status == 201)
+      #expect(try await call(.get, marked).status == 404)
+      #expect(try await call(.put, marked, #"{"fields":{"title":"b"}}"#, [.ifNoneMatch: "*"]).status == 201)
+      let other = try await call(.get, marked).json()
+      #expect(other["id"] == "\u{FEFF}1")
+      let first = try await call(.get, address).json()
+      #expect(first["fields"] == ["title": "a"])
+      for broken in ["%", "%4", "%zz", "%EF%BB"] {
+        let answer = try await call(.get, address + broken)
+        #expect(answer.status == 400)
+      }
+    }
+  }
+
   @Test(
     "a record that is there is replaced only under If-Match, field by field gone or new, and moved where the container says"
   )

@@ -52,7 +52,7 @@ enum OpenAPISchemas {
     "Pull":{"type":"object","properties":{
       "container":{"type":"string"},"children":{"type":"boolean"},
       "cursor":{"type":["string","null"],"description":"The cursor of the last page of this scope.",
-        "pattern":"^[^.]*\\.[0-9]{1,18}\\.[^.]*$"}},"additionalProperties":false},
+        "pattern":"^[^.]*\\.[0-9]{1,18}\\.[^.]*(\\.[0-9]{1,18})?$"}},"additionalProperties":false},
     "Operation":{"type":"object","required":["id","kind","type","record"],"properties":{
       "id":{"type":"string","minLength":1,"maxLength":32,"description":"1 to 128 bytes; fixed before the first sending."},
       "kind":{"enum":["insert","update","delete"]},

@@ -50,12 +50,32 @@ extension Substring {
   /// a zero byte, which no name holds.
   func percentDecoded() throws -> String {
     guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
-    guard let text = removingPercentEncoding else {
+    guard let text = withoutEscapes else {
       throw ServerProblem.badRequest("The address has a percent sign that begins no UTF-8 character.")
     }
     guard !text.utf8.contains(0) else {
       throw ServerProblem.badRequest("The address has a zero byte, which no name may hold.")
     }
     return text
+  }
+
+  /// Byte by byte: Foundation leaves out a mark of byte order at the beginning, and the address would be another's.
+  private var withoutEscapes: String? {
+    var bytes: [UInt8] = []
+    var rest = utf8[...]
+    func digit() -> UInt8? {
+      rest.popFirst().flatMap { Character(UnicodeScalar($0)).hexDigitValue }.map {
+        UInt8(truncatingIfNeeded: $0)
+      }
+    }
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = digit(), let low = digit() else { return nil }
+      bytes.append(high &<< 4 | low)
+    }
+    return String(validating: bytes, as: UTF8.self)
   }
 }

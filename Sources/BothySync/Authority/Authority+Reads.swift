@@ -138,10 +138,12 @@ extension Authority {
   }
 
   /// A text that changes whenever a record of the scope does, or may be seen by the principal or no more: for
-  /// `ETag` and 304.
+  /// `ETag` and 304. Where some type hides records, the text changes whenever the space does: it tells nothing of a
+  /// container that the principal can't see.
   public func validator(space: String, principal: Principal, _ scope: PullScope) async throws -> String {
-    try await ledger.read(space: space) { ledger in
-      let position = try ledger.position(of: scope)
+    let hidesSome = rules.schema?.types.contains { readersDiffer(of: $0.name) } ?? false
+    return try await ledger.read(space: space) { ledger in
+      let position = hidesSome ? ledger.head : try ledger.position(of: scope)
       let notices = try notices(for: principal, after: position, ledger, limit: nil)
       return "\(ledger.epoch).\(notices.last?.position ?? position)"
     }

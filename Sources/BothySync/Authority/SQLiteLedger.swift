@@ -179,10 +179,16 @@ public final class SQLiteLedger: Ledger {
     } catch { throw StoreError(error, path: path) }
   }
 
-  /// Closes the file, after the transactions that are under way; later calls throw.
+  /// Closes the file, after the transactions that are under way; later calls throw. The file is the whole database then,
+  /// unless another process reads it.
   public func close() throws {
     try health?.close()
     try searches?.close()
+    try database.writeWithoutTransaction { database in
+      do {
+        try database.checkpoint(.truncate)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
+    }
     try database.close()
   }
 
