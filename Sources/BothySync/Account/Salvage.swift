@@ -122,7 +122,7 @@ private struct Wreck {
     }
     report.isComplete = report.isComplete && isWhole
     for entry in entries.values.sorted(by: { $0.record.description < $1.record.description }) {
-      if entry.fields == nil && !entry.isDeletion {
+      if entry.fields == nil && !entry.isDeletion && entry.columns["awaited"] == nil {
         report.lost.append(entry.record)
       } else {
         pending.entries.append(pending.device.isEmpty ? entry.neverSent : entry)

@@ -131,7 +131,19 @@ enum BlobTable {
         while try select.step() { if let name = select.text(at: 0) { named[name] = select.int(at: 1) } }
       }
     }
+    for blob in try hidden(in: transaction) { named[blob.sha256] = Int64(blob.size) }
     return named
+  }
+
+  /// The blobs that changes name which readers do not see yet.
+  private static func hidden(in transaction: ReadTransaction) throws -> [Blob] {
+    var blobs: [Blob] = []
+    for entry in try Outbox.entries(where: "awaited IS NOT NULL", in: transaction) {
+      guard let fields = try entry.awaited?.fields.members() else { continue }
+      let names = transaction.catalog.tableIfKnown(entry.record.type)?.blobFields ?? []
+      blobs += names.compactMap { fields[$0].flatMap { Blob($0) } }
+    }
+    return blobs
   }
 
   /// Whether a record names the blob by a change that the server has not acknowledged.
@@ -151,7 +163,7 @@ enum BlobTable {
         if try select.step() { return true }
       }
     }
-    return false
+    return try hidden(in: transaction).contains { $0.sha256 == sha256 }
   }
 
   /// All blobs that records here name. Reads every row of the types with blobs.
@@ -166,6 +178,6 @@ enum BlobTable {
         while try select.step() { if let name = select.text(at: 0) { named.insert(name) } }
       }
     }
-    return named
+    return try named.union(hidden(in: transaction).map(\.sha256))
   }
 }

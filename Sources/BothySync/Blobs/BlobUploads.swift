@@ -107,6 +107,10 @@ struct BlobUploads {
       guard let entry = try Outbox.entry(need.record, in: transaction), entry.revision == need.revision else {
         return nil
       }
+      if entry.awaited != nil {
+        try Outbox.refuse(awaited: entry, rejection, at: pass.clock.now(), in: transaction)
+        return nil
+      }
       var state = OutboxEntry.State.pending
       if case .quarantine(let limit) = pass.configuration.rejectionPolicy(for: need.record.type),
         entry.attempts + 1 >= limit

@@ -10,11 +10,11 @@ struct SavedValue: Sendable {
   var mark: Int64
 
   /// Nil for a change that saves no value.
-  init?(_ change: LocalChange, _ context: MergeContext, _ table: TypeTable) throws {
+  init?(_ change: LocalChange, _ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable) throws {
     guard let record = change.saved else { return nil }
-    fields = context.client ?? [:]
+    fields = try row.map { try table.document($0).members() } ?? [:]
     for (name, value) in try change.given(table.schema).fields { fields[name] = value.isNull ? nil : value }
-    read = context.base ?? [:]
+    read = try entry.base?.fields.members() ?? [:]
     mark = record.origin.mark.number
   }
 
@@ -30,45 +30,38 @@ struct SavedValue: Sendable {
   }
 }
 
-extension OnlineDraft {
+extension OnlineChange {
   /// Whether the value that is saved is the one that was sent last, edited since.
   func goesOn(_ last: SentValues.Sent) -> Bool {
-    guard let value, let earlier = last.draft.value else { return false }
+    guard let value, let earlier = last.change.value else { return false }
     return value.goesOn(earlier)
-  }
-
-  private func isTold(since answer: ServerRecord) -> Bool {
-    told.map { $0.version.isNewer(than: answer.version) } ?? false
   }
 
   /// Makes the change one of what the server has made of the last one. What of the record the caller has as it was sent, or
   /// as it was read, is no change.
-  mutating func follow(_ last: SentValues.Sent, _ answer: ServerRecord) throws {
-    // Each field of a value without a mark is meant as it is.
-    if last.answer != nil, value?.mark == ReadMark.whole.number { return }
+  mutating func follow(_ last: SentValues.Sent, _ answer: ServerRecord, _ schema: TypeSchema) throws {
+    if last.isTold, value?.mark == ReadMark.whole.number { return }
     let goesOn = goesOn(last)
-    let isToldSince = isTold(since: answer)
-    let now = isToldSince ? told ?? answer : answer
-    if now.isDeleted || !goesOn && (isToldSince || context.base == nil) { return }
-    let fields = try now.fields.members()
-    let schema = context.schema
-    if let value, let earlier = last.draft.value, goesOn {
-      context.client = value.fields.laid(on: fields, since: earlier.fields, schema)
-    } else if let client = context.client {
-      context.client = client.laid(on: fields, since: context.base ?? [:], schema)
+    let told = entry.told.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil }
+    let now = told ?? answer
+    guard !now.isDeleted, goesOn || (told == nil && entry.base != nil), var awaited = entry.awaited else {
+      return
     }
-    if context.container == context.baseContainer { context.container = now.container }
-    context.baseContainer = now.container
-    context.base = fields
-    context.server = now
-    context.serverFields = fields
-    base = OutboxEntry.Base(now)
-    kind = kind == .delete ? .delete : .update
-    context.operation = kind
-    if !isToldSince { knownSharing = answer.sharing }
-    sharing = sharing?.rest(over: knownSharing)
-    given = nil
-    isFollowing = true
+    let (fields, base) = try (now.fields.members(), entry.base?.fields.members() ?? [:])
+    let isMoved = awaited.container ?? entry.record.type != entry.container ?? entry.record.type
+    if let value, let earlier = last.change.value, goesOn {
+      awaited.fields = FieldsDocument(value.fields.laid(on: fields, since: earlier.fields, schema))
+    } else if entry.kind != .delete {
+      awaited.fields = FieldsDocument(
+        try awaited.fields.members().laid(on: fields, since: base, schema))
+    }
+    if !isMoved { awaited.container = now.container }
+    entry.awaited = awaited
+    entry.container = now.container
+    entry.base = OutboxEntry.Base(now)
+    entry.shadow = nil
+    if entry.kind != .delete { entry.kind = .update }
+    entry.sharing = entry.sharing?.rest(over: told == nil ? answer.sharing : knownSharing)
   }
 }
 

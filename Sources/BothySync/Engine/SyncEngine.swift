@@ -8,8 +8,9 @@ final class SyncEngine: Sendable {
   /// How many passes run side by side. Those of scopes that overlap wait for one another (`ContainerLocks`).
   static let sideBySide = 4
   private let gate = Gate(width: sideBySide)
-  /// One push of what somebody waits for, beside the passes that are through the gate.
-  private let express = Gate()
+  /// How many pushes of what somebody waits for run beside the passes that are through the gate.
+  static let expressWidth = 8
+  private let express = Gate(width: expressWidth)
   let retries: RetryWait
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
@@ -258,7 +259,9 @@ final class SyncEngine: Sendable {
       throw SyncError(.signedOut, "The account is being signed out already, or was.")
     }
     do {
-      let result = try await gate.withGate(places: .max) { try await express.withGate { try body() } }
+      let result = try await gate.withGate(places: .max) {
+        try await express.withGate(places: .max) { try body() }
+      }
       ask()
       return result
     } catch {

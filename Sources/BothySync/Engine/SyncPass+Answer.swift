@@ -10,6 +10,9 @@ extension SyncPass {
     var putOff: [PullScope] = []
     /// Whether conflicts can be decided only with what a pull brings.
     var waitsForPages = false
+    /// What the server made of changes that callers wait for.
+    var answers: [RecordID: ServerRecord] = [:]
+    var outcomes: [RecordID: SentValues.Decided] = [:]
   }
 
   /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
@@ -29,12 +32,14 @@ extension SyncPass {
       settlement.orphans = configuration.orphans
       settlement.journalLimits = configuration.journal
       settlement.history = response.history
+      settlement.isPulling = !plan.request.pulls.isEmpty
       try settlement.settle(plan.batch, response.outcomes)
       var pages = response.pages
       var isShown = isShowing && !pages.contains(where: \.more)
       for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
       if isShown && !pages.isEmpty { try settlement.settleUndecided() }
       var applied = Applied(report: settlement.report)
+      (applied.answers, applied.outcomes) = (settlement.answers, settlement.outcomes)
       applied.waitsForPages = !settlement.undecided.isEmpty
       transaction.source = .remote
       try SecretWork.sweep(in: transaction)
@@ -74,6 +79,7 @@ extension SyncPass {
     if let estimate = closing.estimate { clock.noteSaved(estimate) }
     if let row = closing.row { sofar?.confirm(row) }
     for state in closing.unchanged { heard.note(state.scope, at: now) }
+    for (record, outcome) in applied.outcomes { sent.decide(record, outcome, applied.answers[record]) }
     return applied
   }
 

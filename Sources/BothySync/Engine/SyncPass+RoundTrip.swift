@@ -154,10 +154,15 @@ extension [Operation] {
 }
 
 extension SyncPass {
-  /// Puts an entry into the inbox, until somebody edits it or decides.
+  /// Puts an entry into the inbox, until somebody edits it or decides. Nil, with the change undone, where its caller is
+  /// told.
   static func refuse(
     _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
-  ) throws -> SyncFailure {
+  ) throws -> SyncFailure? {
+    if entry.awaited != nil {
+      try Outbox.refuse(awaited: entry, rejection, at: time, in: transaction)
+      return nil
+    }
     let failure = SyncFailure(
       record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
       nextRetry: nil, revision: entry.revision,

@@ -19,7 +19,7 @@ struct SyncPass: Sendable {
   let lease = SyncLease()
   let heard = HeardScopes()
   let sent = SentValues()
-  let online = OnlineRecords()
+  let turns = RecordTurns()
   /// What is pending is sent by one sync at a time: another that runs beside it finds it settled.
   private let sending = Gate()
   /// Called after each exchange and each part of a blob.
@@ -273,7 +273,7 @@ struct SyncPass: Sendable {
   private func clearRetryTimes(for request: Request) async -> SkipReason? {
     guard request.ignoresRetryTimes else { return nil }
     do {
-      try await store.write(origin: .remote) { try Outbox.clearRetryTimes(in: $0) }
+      try await store.write(origin: .remote) { try Outbox.clearRetryTimes(of: request.records, in: $0) }
       return nil
     } catch { return Self.reason(for: error) }
   }
@@ -322,11 +322,11 @@ struct SyncPass: Sendable {
       if request.scope != .pull && !isReading {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
-          online: online.current, holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
+          holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
           makeID: configuration.makeOperationID)
         batch = try builder.build(only: request.records)
       }
-      let failures = try batch.refused.map { try Self.refuse($0, $1, until: now, in: transaction) }
+      let failures = try batch.refused.compactMap { try Self.refuse($0, $1, until: now, in: transaction) }
       // A first pull is work that no other process need do beside this one.
       if isShared, !batch.items.isEmpty || isReading || isFilling { try lease.take(at: now, in: transaction) }
       let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }

@@ -41,8 +41,8 @@ extension SyncedStore {
   /// The save policy has no say, but for types that are written on the server only and stores without a cache: those are
   /// saved as `save` does it.
   ///
-  /// A write of a record that an online save is on its way for is sent when that is answered. A task that is cancelled
-  /// waits no longer: the outcome is `.pending`, and the problem `.cancelled` says that the change is kept here.
+  /// A task that is cancelled waits no longer: the outcome is `.pending`, and the problem `.cancelled` says that the change
+  /// is kept here.
   ///
   /// - Parameter limit: how long the server's answer is waited for. The write stays pending after that.
   ///
@@ -130,9 +130,8 @@ extension SyncedStore {
     return (.pending, problem ?? waits)
   }
 
-  /// Sends one record, once no online write is on its way for it. Returns why that was not possible.
+  /// Sends one record. Returns why that was not possible.
   private func push(_ id: RecordID) async -> SyncError? {
-    await engine.pass.online.rest(id)
     let report = await engine.push([id])
     if let reason = report.skipped { return SyncError(reason) }
     guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }

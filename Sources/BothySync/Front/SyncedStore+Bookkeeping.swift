@@ -182,7 +182,7 @@ extension SyncedStore {
   /// The present status, then each new one; a slow reader skips what came in between.
   public var statuses: AsyncStream<SyncStatus> { engine.statuses.values(startingWith: engine.status) }
 
-  /// The report of each sync that ends from now on, and of each network-first save that met a conflict, in their order.
+  /// The report of each sync that ends from now on, and of each save that went to the server first, in their order.
   ///
   /// A reader that lags behind gets all of them. Of one that lags by more than 100 reports, or by reports about more
   /// than 10,000 records, the oldest are left out, and `SyncReport.missed` of the next says how many.

@@ -201,7 +201,7 @@ extension SyncedStore {
       let others = pending.isEmpty ? records : records.filter { !pending.contains($0.id.id) }
       return try own
         + others.compactMap { record -> Record? in
-          if let mark = try Outbox.mark(record.id, in: transaction) {
+          if let mark = try Outbox.mark(record.id, in: transaction), !mark.isHidden {
             return mark.kind == .delete ? nil : try transaction.record(record.id)
           }
           var repaired = false

@@ -88,6 +88,8 @@ private struct Purge {
   /// The records that the server may have, with their containers.
   private var unknown: [(record: RecordID, container: String?)] = []
 
+  private static let rowless = "type = ? AND (kind = 2 OR awaited IS NOT NULL)"
+
   init(transaction: WriteTransaction) { self.transaction = transaction }
 
   mutating func remove(_ id: RecordID, _ includingPending: Bool) throws {
@@ -119,8 +121,8 @@ private struct Purge {
     for id in try transaction.ids(RecordQuery(type)) {
       try remove(RecordID(type: type, id: id), includingPending)
     }
-    // What is left are deletions, which have no row.
-    for entry in try Outbox.entries(where: "type = ? AND kind = 2", [.text(type)], in: transaction) {
+    // What is left are deletions and what is hidden, which have no row.
+    for entry in try Outbox.entries(where: Self.rowless, [.text(type)], in: transaction) {
       try remove(entry.record, includingPending)
     }
     // What was undone because it had been written together with one of these.
@@ -136,8 +138,8 @@ private struct Purge {
       for id in try transaction.ids(RecordQuery(type, container: container, includesChildren: true)) {
         try remove(RecordID(type: type, id: id), includingPending)
       }
-      for entry in try Outbox.entries(where: "type = ? AND kind = 2", [.text(type)], in: transaction)
-      where scope.contains(entry.container ?? type) {
+      for entry in try Outbox.entries(where: Self.rowless, [.text(type)], in: transaction)
+      where try scope.contains(Outbox.container(of: entry, in: transaction)) {
         try remove(entry.record, includingPending)
       }
     }

@@ -77,7 +77,8 @@ extension SyncedStore {
     try await store.read { transaction in
       try ids.filter { id in
         let record = RecordID(type: type, id: id)
-        return try !transaction.exists(record) && Outbox.mark(record, in: transaction) == nil
+        let mark = try Outbox.mark(record, in: transaction)
+        return try !transaction.exists(record) && (mark == nil || mark?.isHidden == true)
       }
     }
   }

@@ -6,9 +6,13 @@ extension SyncedStore {
   /// Saves a record, new or changed, by the save policy of `options`, else the configured one.
   ///
   /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
-  /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip; a
-  /// refusal is thrown and changes nothing here. Once it has begun it is carried through, whatever becomes of the task: one
-  /// that is cancelled gets the same receipt or error. Before that a cancelled task throws, and nothing is changed.
+  /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip and four
+  /// transactions. A refusal is thrown and changes nothing here. Readers see the record as it was until then. Once it has
+  /// begun it is carried through, whatever becomes of the task: one that is cancelled gets the same receipt or error.
+  /// Before that a cancelled task throws, and nothing is changed. A process that ends meanwhile leaves the change to
+  /// the next sync.
+  ///
+  /// Another change of the record that is made here meanwhile makes both pending: a refusal then waits in the inbox.
   ///
   /// A record with pending work is different under `.networkThenCache`: the change is added to that work, durable here,
   /// and all of it is sent at once. A refusal is thrown, and waits in the inbox. A draft stays a draft.
@@ -84,6 +88,7 @@ extension SyncedStore {
 
   /// Makes a change here, for a later sync to send.
   func make(_ change: LocalChange, _ options: RequestOptions, in transaction: WriteTransaction) throws {
+    try Outbox.revealMissing(change.id, in: transaction)
     if change.isDeletion, try !Outbox.knows(change.id, in: transaction) {
       guard options.assumesRemote else {
         throw StoreError(
@@ -119,18 +124,9 @@ extension SyncedStore {
   }
 
   private func savedOnServerAlone(_ change: LocalChange) async throws -> SaveReceipt {
-    do {
-      let write = OnlineWrite(pass: engine.pass, change: change, keeping: .nowhere)
-      let result = try await write.carriedThrough { try await $0.run() }
-      switch result {
-      case .unreachable(let error, _): throw error
-      case .pending: throw SyncError.pendingChanges(change.id)
-      case .settled(let outcome, let report):
-        if let report { engine.tell(report) }
-        return SaveReceipt(
-          record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
-      }
-    } catch let error as RemoteError { throw SyncError(error) }
+    let outcome = try await StorelessWrite(pass: engine.pass, change: change).run()
+    return SaveReceipt(
+      record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
   }
 
   /// Runs a transaction whose changes are drafts: durable here, and not sent until they are released. Changes that
@@ -189,43 +185,24 @@ extension SyncedStore {
     _ change: LocalChange, keepsLocally: Bool, _ options: RequestOptions
   ) async throws -> SaveReceipt {
     let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
-    let isCached = configuration.cache == .enabled
-    if !keepsLocally, try isPending(change.id) { throw SyncError.pendingChanges(change.id) }
-    if try isPending(change.id) { return try await overPending(change, options) }
-    do {
-      let isKept = keepsLocally && isCached && (options.cacheResults ?? true)
-      let write = OnlineWrite(pass: engine.pass, change: change, keeping: isKept ? .here : .thereAlone)
-      let result = try await engine.locks.withWrite(container(of: change)) {
-        try await engine.exclusively {
-          try await write.carriedThrough { write in
-            let result = try await write.run()
-            switch result {
-            case .unreachable(_, let draft) where keepsLocally && !isRemoteOnly: try await write.queue(draft)
-            case .settled where !isCached: try await write.evict()
-            case .unreachable, .settled, .pending: break
-            }
-            return result
-          }
-        }
-      }
-      switch result {
-      case .pending:
-        guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
-        return try await overPending(change, options)
-      case .settled(let outcome, let report):
-        if let report { engine.tell(report) }
-        return SaveReceipt(record: change.id, state: outcome, store: self, revision: nil)
-      case .unreachable(let error, _):
-        if isRemoteOnly {
-          throw SyncError(
-            .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
-            record: change.id, underlying: error)
-        }
-        guard keepsLocally else { throw SyncError(error) }
-        askAfterSave(options)
-        return try receipt(for: change.id)
-      }
-    } catch let error as RemoteError { throw SyncError(error) }
+    let isKept = keepsLocally && (options.cacheResults ?? true)
+    let save = OnlineSave(
+      store: self, change: change,
+      keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
+      isQueued: keepsLocally && !isRemoteOnly)
+    switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
+    case .settled(let receipt):
+      if receipt.state == .pending { askAfterSave(options) }
+      return receipt
+    case .pending:
+      guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
+      return try await overPending(change, options)
+    case .unreachable(let error):
+      guard isRemoteOnly else { throw error }
+      throw SyncError(
+        .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
+        record: change.id, underlying: error)
+    }
   }
 
   /// Makes a change on top of what is pending of the record, durable here, and sends all of that at once, with what was
@@ -248,7 +225,7 @@ extension SyncedStore {
 }
 
 extension SyncError {
-  fileprivate static func pendingChanges(_ id: RecordID) -> SyncError {
+  static func pendingChanges(_ id: RecordID) -> SyncError {
     SyncError(
       .pendingChanges, "\(id) has changes that the server does not have yet. Sync first.", record: id)
   }

@@ -118,15 +118,17 @@ extension JournalEntry {
   /// What a sync did to the record by this decision; nil where it was no sync's, or is not done yet.
   fileprivate var action: SyncedRecord.Action? {
     guard isFinal, outcome != .withdrawn else { return nil }
-    switch cause {
-    case .acknowledged:
+    switch (cause, outcome) {
+    case (.online, .rejected): return nil
+    case (.online, .overwritten): return isGone ? .removedFromCache : .updatedCache
+    case (.acknowledged, _), (.online, _):
       switch change {
       case .insert: return .insertedOnServer
       case .update: return .updatedOnServer
       case .delete: return .deletedFromServer
       }
-    case .agreed: return change == .delete ? .alreadyDeleted : .updatedCache
-    case .merge, .together: return isGone ? .removedFromCache : .updatedCache
+    case (.agreed, _): return change == .delete ? .alreadyDeleted : .updatedCache
+    case (.merge, _), (.together, _): return isGone ? .removedFromCache : .updatedCache
     default: return nil
     }
   }

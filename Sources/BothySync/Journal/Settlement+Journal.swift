@@ -13,21 +13,22 @@ extension Settlement {
     to current: ServerRecord? = nil, merged: FieldsDocument? = nil, version: String? = nil,
     reason: Rejection? = nil
   ) throws -> Journal.Noted {
-    var row = Journal.Row(entry, verdict, cause)
+    var row = Journal.Row(entry, verdict, entry.awaited == nil ? cause : .online)
     row.version = version
     row.reason = reason
     if loses {
       let table = try transaction.catalog.table(entry.record.type)
-      let stored = try transaction.row(table, id: entry.record.id)
+      let stored = try Outbox.local(entry, table, in: transaction)
       row.loss = try Journal.Loss(entry, stored, table, now: current, fields: merged)
     }
     return try Journal.note(row, at: clock.now(), in: transaction)
   }
 
   /// Notes that the server has what was sent. Of what was sent in part the rest is still to come.
-  func journal(accepted item: PushBatch.Item, version: String) throws -> Journal.Noted {
+  func journal(accepted item: PushBatch.Item, _ entry: OutboxEntry, version: String) throws -> Journal.Noted {
     let operation = item.operation
-    var row = Journal.Row(operation.record, operation.kind, .accepted, .acknowledged)
+    let cause = entry.awaited == nil ? JournalEntry.Cause.acknowledged : .online
+    var row = Journal.Row(operation.record, operation.kind, .accepted, cause)
     row.revision = item.isPartial ? item.revision - 1 : item.revision
     row.version = operation.kind == .delete ? "" : version
     return try Journal.note(row, at: clock.now(), in: transaction)

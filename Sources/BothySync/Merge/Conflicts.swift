@@ -40,7 +40,7 @@ struct Conflicts: Sendable {
   ) async throws -> Settlement.ConflictDecision? {
     let found = try await store.read { transaction in
       try Self.unreadable(id, current, in: transaction)
-        ?? Self.context(id, current, isTogether, in: transaction).map { (.success($0.0), $0.revision) }
+        ?? Self.context(id, current, isTogether, in: transaction)
     }
     guard let (context, revision) = found else { return nil }
     let result: Result<MergeDecision, any Error>
@@ -94,7 +94,10 @@ struct Conflicts: Sendable {
       context.schema?.mergesByField == true
       ? .fieldMerge : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
     switch policy.decide {
-    case .pure(let decide): return .success(decide(context))
+    case .pure(let decide):
+      // Who saves there first edits the record as it is there: what others changed beside it is no conflict.
+      if context.isAwaited, let merged = context.disjoint { return .success(.merged(merged)) }
+      return .success(decide(context))
     case .custom(let decide):
       let result = await ask(decide, context)
       return result.flatMap { decision in
@@ -119,15 +122,16 @@ struct Conflicts: Sendable {
     return .failure(MergeError(message: "It gave no answer within \(limit)."))
   }
 
-  static func context(
+  private static func context(
     _ id: RecordID, _ current: ServerRecord?, _ isTogether: Bool, in transaction: ReadTransaction
-  ) throws -> (MergeContext, revision: Int64)? {
+  ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
     guard
       let entry = try Outbox.entry(id, in: transaction).map({ try GivenBack.merging($0, in: transaction) })
     else { return nil }
     let table = try transaction.catalog.table(id.type)
-    let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
-    let context = MergeContext(
+    if entry.isWhole && current.map({ !$0.isDeleted }) ?? false { return nil }
+    let row = entry.kind == .delete ? nil : try Outbox.local(entry, table, in: transaction)
+    var context = MergeContext(
       record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
       deleted: entry.kind == .delete ? try Outbox.last(id, in: transaction)?.members() : nil,
       base: try entry.base.map { try $0.fields.members() }, server: current,
@@ -135,7 +139,8 @@ struct Conflicts: Sendable {
       edited: entry.edited, isEditTimeReliable: entry.isEditTimeReliable, isTogether: isTogether,
       schema: table.schema,
       container: row.map { $0.container ?? id.type }, baseContainer: entry.container ?? id.type)
-    return (context, entry.revision)
+    context.isAwaited = entry.isHidden
+    return (.success(context), entry.revision)
   }
 }
 

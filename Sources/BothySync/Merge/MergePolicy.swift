@@ -72,6 +72,20 @@ public struct MergeContext: Sendable {
   public var container: String?
   /// The container that the server last told of.
   var baseContainer: String
+  /// Whether the caller of the save waits for the server's word, and readers see the record without it.
+  var isAwaited = false
+
+  /// The server's fields with the change on top, where both sides changed different ones; nil where they did not.
+  var disjoint: [String: JSONValue]? {
+    guard operation == .update, let base, let client, var merged = serverFields, !isMovedByBoth else {
+      return nil
+    }
+    for name in Set(client.keys).union(base.keys) where client[name] != base[name] {
+      guard merged[name] == base[name] else { return nil }
+      merged[name] = client[name]
+    }
+    return merged
+  }
 
   /// Whether the record was moved here and on the server, to different containers.
   var isMovedByBoth: Bool {

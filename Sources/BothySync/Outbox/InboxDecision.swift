@@ -25,6 +25,8 @@ enum InboxDecision {
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
+    // What is kept here is what was written, hidden or not.
+    for entry in unit where resolution == .acceptLocal { try Outbox.reveal(entry, in: transaction) }
     for entry in unit {
       if resolution == .acceptLocal || resolution == .evict {
         let container = try Outbox.container(of: entry, in: transaction)
@@ -46,7 +48,8 @@ enum InboxDecision {
     func note(_ cause: JournalEntry.Cause) throws -> Journal.Noted {
       var row = Journal.Row(entry, reason == nil ? .withdrawn : .rejected, cause)
       row.reason = entry.reason ?? reason
-      row.loss = try Journal.Loss(entry, transaction.row(table, id: id.id), table, now: entry.told)
+      let local = try Outbox.local(entry, table, in: transaction)
+      row.loss = try Journal.Loss(entry, local, table, now: entry.told)
       return try Journal.note(row, at: time, in: transaction)
     }
     switch resolution {

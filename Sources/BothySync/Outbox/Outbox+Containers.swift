@@ -5,6 +5,7 @@ extension Outbox {
   /// The container that the record of an entry is in here; of one deleted here, where the server has it.
   static func container(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> String {
     let type = entry.record.type
+    if let awaited = entry.awaited, entry.kind != .delete { return awaited.container ?? type }
     guard entry.kind != .delete, let table = transaction.catalog.tableIfKnown(type),
       let row = try transaction.row(table, id: entry.record.id)
     else { return entry.container ?? type }
@@ -26,7 +27,8 @@ extension Outbox {
     for table in transaction.catalog.tables where table.schema.isSynced {
       let select = try PreparedStatement(
         """
-        SELECT CASE kind WHEN 2 THEN coalesce(entry.container, ?1) ELSE coalesce(row._container, ?1) END, count(*)
+        SELECT CASE WHEN kind = 2 THEN coalesce(entry.container, ?1) WHEN awaited IS NOT NULL
+          THEN coalesce(entry.awaited_in, ?1) ELSE coalesce(row._container, ?1) END, count(*)
         FROM bothy_outbox AS entry LEFT JOIN \(table.name) AS row ON row._id = entry.id
         WHERE entry.type = ?1 AND \(condition) GROUP BY 1
         """, in: transaction.database)

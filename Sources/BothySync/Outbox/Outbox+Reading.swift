@@ -4,7 +4,7 @@ import BothyStore
 extension Outbox {
   private static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
-    container, leaving, edited_unsure, share, together, sent_together
+    container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -56,13 +56,20 @@ extension Outbox {
       shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
       sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
-      sentGroup: row.text(at: 18))
+      sentGroup: row.text(at: 18), awaited: awaited(from: row))
   }
 
-  /// The record as it is here; nil when it was deleted.
+  private static func awaited(from row: PreparedStatement) -> OutboxEntry.Awaited? {
+    guard let keeping = OutboxEntry.Awaited.Keeping(rawValue: row.int(at: 19)) else { return nil }
+    return OutboxEntry.Awaited(
+      keeping: keeping, fields: FieldsDocument(canonical: row.bytes(at: 20)), container: row.text(at: 21))
+  }
+
+  /// The record as it is here, with what is pending of it; nil when it was deleted.
   static func localContent(of id: RecordID, in transaction: ReadTransaction) throws -> FieldsDocument? {
     let table = try transaction.catalog.table(id.type)
-    return try transaction.row(table, id: id.id).map { table.document($0) }
+    let row = try entry(id, in: transaction).map { try local($0, table, in: transaction) }
+    return try (row ?? transaction.row(table, id: id.id)).map { table.document($0) }
   }
 
   /// Which of these records have pending work.
@@ -70,9 +77,10 @@ extension Outbox {
     PendingLookup(isEmpty: try isEmpty(in: transaction), transaction: transaction)
   }
 
-  /// The ids of a type's records with pending work. Reads as many keys.
+  /// The ids of a type's records whose rows show pending work. Reads as many keys.
   static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
-    let select = try PreparedStatement("SELECT id FROM bothy_outbox WHERE type = ?", in: transaction.database)
+    let select = try PreparedStatement(
+      "SELECT id FROM bothy_outbox WHERE type = ? AND awaited IS NULL", in: transaction.database)
     select.bind(type, at: 1)
     defer { select.reset() }
     var ids: Set<String> = []

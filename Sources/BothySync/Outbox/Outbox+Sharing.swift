@@ -14,6 +14,8 @@ extension Outbox {
       throw SyncError(
         .notSynced, "Records of \(id.type) stay on this device and can't be shared.", record: id)
     }
+    // Sharing joins what the row shows.
+    if let entry = try entry(id, in: transaction) { try reveal(entry, in: transaction) }
     guard let row = try transaction.row(table, id: id.id) else {
       throw StoreError(.notFound, "There is no record \(id) to share. Save it first.")
     }

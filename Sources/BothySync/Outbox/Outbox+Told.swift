@@ -32,7 +32,8 @@ extension Outbox {
     in transaction: WriteTransaction
   ) throws {
     var told = answer
-    if let kept = try entry(id, in: transaction)?.shadow, !kept.isAbsence,
+    let entry = try entry(id, in: transaction)
+    if let kept = entry?.shadow, !kept.isAbsence,
       let version = base?.version ?? answer?.version, kept.version.isNewer(than: version)
     {
       told = kept
@@ -53,7 +54,7 @@ extension Outbox {
     try update.run()
     try setShadow(told, of: id, in: transaction)
     // The row carries the version too, for the day the entry is gone.
-    if let base, kind != .delete {
+    if let base, kind != .delete, entry?.isHidden != true {
       try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
     }
   }
@@ -85,22 +86,26 @@ extension Outbox {
   /// Ends the pending work of a record: its row becomes what the server last told, or goes. True when a value had to be
   /// filled in or left aside.
   ///
-  /// - Parameter answer: what an answer has told just now; nil where it said nothing new of the record.
+  /// - Parameters:
+  ///   - answer: what an answer has told just now; nil where it said nothing new of the record.
+  ///   - isPulling: whether that came with pages.
   @discardableResult
   static func end(
-    _ entry: OutboxEntry, told answer: ServerRecord? = nil, _ noted: Journal.Noted,
+    _ entry: OutboxEntry, told answer: ServerRecord? = nil, isPulling: Bool = false, _ noted: Journal.Noted,
     in transaction: WriteTransaction
   ) throws -> Bool {
     try remove(entry.record, noted, in: transaction)
-    return try show(entry, told: answer, in: transaction)
+    return try show(entry, told: answer, isPulling: isPulling, in: transaction)
   }
 
   /// Makes the row of an entry that has ended what the server last told, or lets it go. True when a value had to be filled
   /// in or left aside.
   static func show(
-    _ entry: OutboxEntry, told answer: ServerRecord?, in transaction: WriteTransaction
+    _ entry: OutboxEntry, told answer: ServerRecord?, isPulling: Bool = false,
+    in transaction: WriteTransaction
   ) throws -> Bool {
     let table = try transaction.catalog.table(entry.record.type)
+    if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
     if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
       if let repaired = try place(told, table, in: transaction) { return repaired }
     } else if let base = entry.base, !entry.isLeaving {

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Records that this device does not have: deletions of them, and leaving nothing of them behind.
+/// Deletions of records that this device does not have.
 extension Outbox {
   /// Whether the record is here, or was and its deletion is still to be sent.
   static func knows(_ id: RecordID, in transaction: ReadTransaction) throws -> Bool {
@@ -31,11 +31,5 @@ extension Outbox {
     defer { select.reset() }
     guard try select.step(), !select.isNull(at: 0) else { return nil }
     return FieldsDocument(canonical: select.bytes(at: 0))
-  }
-
-  /// Leaves no row of a record that a write without a cache may have brought.
-  static func evictUncached(_ id: RecordID, in transaction: WriteTransaction) throws {
-    guard try mark(id, in: transaction) == nil else { return }
-    try transaction.evict(transaction.catalog.table(id.type), id: id.id)
   }
 }

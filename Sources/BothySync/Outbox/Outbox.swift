@@ -62,13 +62,17 @@ struct Outbox: ChangeRecorder {
     _ change: Change, _ table: TypeTable, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws {
     let id = RecordID(type: table.schema.name, id: change.id)
-    let kind: Operation.Kind =
+    var kind: Operation.Kind =
       switch change.kind {
       case .insert: .insert
       case .update: .update
       case .delete: .delete
       }
     let mark = try Self.mark(id, in: transaction)
+    if mark?.isHidden == true {
+      guard let laid = try Self.lay(change, on: id, table, in: transaction) else { return }
+      kind = laid
+    }
     let last = kind == .delete ? change.before.map { table.document($0) } : nil
     let container = kind == .delete ? change.before?.container : nil
     var collapse = Collapse(
@@ -96,7 +100,9 @@ struct Outbox: ChangeRecorder {
       update.bind(container, at: 6)
       try update.run()
       if change.kind == .insert { try Self.carry(id, in: transaction) }
-      if let stale = change.stale { try Self.rebase(id, to: stale, table, at: now.time, in: transaction) }
+      if let stale = change.stale, mark?.isHidden != true {
+        try Self.rebase(id, to: stale, table, at: now.time, in: transaction)
+      }
       if let group = mark?.group { try Self.forgive(group, in: transaction) }
       if let group = transaction.group { try Self.join(id, to: group, from: mark?.group, in: transaction) }
     case .annihilate:
@@ -167,12 +173,13 @@ extension Outbox {
     var hasBase: Bool
     var group: String?
     var sentGroup: String?
+    var isHidden: Bool
   }
 
   static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
     let select = try PreparedStatement(
       """
-      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaited IS NOT NULL
       FROM bothy_outbox
       WHERE type = ? AND id = ?
       """, in: transaction.database)
@@ -182,7 +189,8 @@ extension Outbox {
     guard try select.step() else { return nil }
     return Mark(
       kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
-      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4))
+      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4),
+      isHidden: select.int(at: 5) != 0)
   }
 
   /// Ends pending work: the only way there is, and none without a row of the journal that says how.
@@ -222,26 +230,25 @@ extension Outbox {
     _ id: RecordID, _ server: FieldsDocument? = nil, in transaction: WriteTransaction
   ) throws {
     let table = try transaction.catalog.table(id.type)
-    guard let row = try transaction.row(table, id: id.id) else { return }
-    let base = try entry(id, in: transaction)?.base?.fields
+    guard let entry = try entry(id, in: transaction), let row = try local(entry, table, in: transaction)
+    else {
+      return
+    }
+    let base = entry.base?.fields
     guard let server = server ?? base else { return }
     // What can't be read at all is set aside as a whole by who brought it.
     guard let carried = try? table.carrying(server, in: row, since: base) else { return }
-    try transaction.replace(table, id: id.id, carried)
+    try setLocal(entry, table, carried, in: transaction)
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
-  ///
-  /// - Parameter keepsGroup: whether what was written together belongs to changes after that revision alone.
-  static func setSent(
-    _ operation: Operation, revision: Int64, keepsGroup: Bool = false, in transaction: WriteTransaction
-  ) throws {
+  static func setSent(_ operation: Operation, revision: Int64, in transaction: WriteTransaction) throws {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)
     let update = try PreparedStatement(
       """
       UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5, sent_together = ?6,
-        together = CASE ?7 WHEN 1 THEN together END
+        together = NULL
       WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(operation.record.type, at: 1)
@@ -250,7 +257,6 @@ extension Outbox {
     update.bind(revision, at: 4)
     update.bind(utf8: writer.bytes, at: 5)
     update.bind(operation.group?.id, at: 6)
-    update.bind(keepsGroup ? 1 : 0, at: 7)
     try update.run()
   }
 
@@ -286,10 +292,17 @@ extension Outbox {
   }
 
   /// Entries that wait after a refusal may be sent at once; those in doubt after the others that are.
-  static func clearRetryTimes(in transaction: WriteTransaction) throws {
-    try PreparedStatement(
-      "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0", in: transaction.database
-    ).run()
+  ///
+  /// - Parameter records: those alone; nil for all.
+  static func clearRetryTimes(of records: [RecordID]?, in transaction: WriteTransaction) throws {
+    let sql = "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0"
+    guard let records else { return try PreparedStatement(sql, in: transaction.database).run() }
+    let update = try PreparedStatement(sql + " AND type = ? AND id = ?", in: transaction.database)
+    for record in records {
+      update.bind(record.type, at: 1)
+      update.bind(record.id, at: 2)
+      try update.run()
+    }
   }
 
   /// Whether anything is to be sent, now or later: neither draft nor quarantined.

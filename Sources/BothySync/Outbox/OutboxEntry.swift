@@ -38,6 +38,31 @@ public struct OutboxEntry: Sendable, Hashable {
   public var group: String?
   /// The same for what was sent and is in doubt.
   var sentGroup: String?
+  /// A change that readers do not see yet, and its caller waits for; nil for what the row shows.
+  var awaited: Awaited?
+
+  /// A change that its caller waits for.
+  struct Awaited: Sendable, Hashable {
+    /// What of the server's answer is written here. The raw values are those of the file.
+    enum Keeping: Int64 {
+      case here = 1
+      case thereAlone = 2
+      /// Nothing, and no row is left: the store has no cache.
+      case uncached = 3
+    }
+
+    var keeping: Keeping
+    /// The record with the change; empty for a deletion.
+    var fields: FieldsDocument
+    /// The container that the change has it in; nil for the type's own.
+    var container: String?
+  }
+
+  /// Whether readers see the record without the change.
+  var isHidden: Bool { awaited != nil }
+
+  /// Whether the change is of all fields of a record of which nothing is kept here: there is no base to compare with.
+  var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }
 
   /// The record as the server last told of it: moves with its answers, and never with a change made here.
   public struct Base: Sendable, Hashable {

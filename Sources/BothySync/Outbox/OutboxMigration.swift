@@ -32,6 +32,8 @@ struct OutboxMigration {
         try database.execute(
           sql: "UPDATE OR IGNORE \(table) SET container = ?2 WHERE container = ?1", arguments: [from, to])
       }
+      try database.execute(
+        sql: "UPDATE bothy_outbox SET awaited_in = ?2 WHERE awaited_in = ?1", arguments: [from, to])
       try forgetStagedPages()
     case .dropType(let type):
       try Journal.drop(type: type, in: database)
@@ -68,7 +70,9 @@ struct OutboxMigration {
   }
 
   private func rewrite(_ type: String, _ change: (inout [String: JSONValue]) -> Void) throws {
-    for (column, isWhole) in [("base", false), ("last", false), ("sent", true), ("shadow", true)] {
+    for (column, isWhole) in [
+      ("base", false), ("last", false), ("awaited", false), ("sent", true), ("shadow", true),
+    ] {
       try rewrite(type, in: "bothy_outbox", column, isWhole: isWhole, change)
     }
   }

@@ -4,7 +4,8 @@ import BothyStore
 ///
 /// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that
 ///   rise with time are appended. `together` names the together-write whose changes wait in the row,
-///   `sent_together` the one that was sent of it and whose outcome is unknown.
+///   `sent_together` the one that was sent of it and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in`
+///   are of changes that readers do not see yet, see `Outbox+Awaited`.
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
 /// - `bothy_unreadable`: records that the server has and that can't be read here, see `UnreadableTable`.
@@ -27,7 +28,8 @@ enum OutboxTables {
         edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
         base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
         last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
-        share TEXT, together TEXT, sent_together TEXT,
+        share TEXT, together TEXT, sent_together TEXT, awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT,
+        awaited_in TEXT,
         PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
       """,
       """

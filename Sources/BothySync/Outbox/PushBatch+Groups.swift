@@ -100,7 +100,7 @@ extension PushBatchBuilder {
 
   private func isReady(_ entry: OutboxEntry) -> Bool {
     entry.state == .pending && entry.operationID == nil && entry.retryAt <= now
-      && !heldTypes.contains(entry.record.type) && !online.contains(entry.record)
+      && !heldTypes.contains(entry.record.type)
   }
 
   /// The records that the fields refer to and that the server has not yet.

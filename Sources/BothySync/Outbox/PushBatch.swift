@@ -53,8 +53,6 @@ struct PushBatchBuilder {
   let now: Int64
   /// Types whose changes are not sent now, nor what refers to records of theirs that are not on the server.
   let heldTypes: Set<String>
-  /// Records that an online write is on its way for: what was changed of them since goes on top of its answer.
-  let online: Set<RecordID>
   /// Whether together-writes are not sent now: pages are staged, and a conflict could be decided only when they are shown.
   let holdsGroups: Bool
   let sendsTimes: Bool
@@ -84,15 +82,13 @@ struct PushBatchBuilder {
 
   init(
     _ transaction: WriteTransaction, limit: Int, now: Int64, heldTypes: Set<String> = [],
-    online: Set<RecordID> = [], holdsGroups: Bool = false, sendsTimes: Bool = true,
+    holdsGroups: Bool = false, sendsTimes: Bool = true,
     makeID: @escaping () -> String
   ) {
     self.transaction = transaction
     self.limit = limit
     self.now = now
     self.heldTypes = heldTypes
-    self.online = online
-    for record in online { visited[record] = .blocked(by: record) }
     self.holdsGroups = holdsGroups
     self.sendsTimes = sendsTimes
     self.makeID = makeID
@@ -256,7 +252,7 @@ struct PushBatchBuilder {
   mutating func content(
     of entry: OutboxEntry, _ table: TypeTable
   ) throws -> (row: StoredRow, fields: [String: JSONValue])? {
-    guard let row = try transaction.row(table, id: entry.record.id) else {
+    guard let row = try Outbox.local(entry, table, in: transaction) else {
       // A broken invariant: an entry without its row. The record is what the server last told.
       let noted = try Journal.note(Journal.Row(entry, .withdrawn, .unsendable), in: transaction)
       try Outbox.end(entry, noted, in: transaction)
@@ -275,7 +271,7 @@ struct PushBatchBuilder {
       && entry.sharing == nil,
       try SecretWork.secrets(of: entry.record, table, transaction.secretStore).isEmpty
     {
-      var agreed = Journal.Row(entry, .accepted, .agreed)
+      var agreed = Journal.Row(entry, .accepted, entry.awaited == nil ? .agreed : .online)
       agreed.version = entry.base?.version
       try Outbox.end(entry, Journal.note(agreed, in: transaction), in: transaction)
       return nil
@@ -324,7 +320,8 @@ struct PushBatchBuilder {
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert
         ? container : entry.kind == .update ? entry.destination(container) : nil, base: base,
-      fields: fields, modified: sendsTimes && entry.isEditTimeReliable ? entry.edited : nil,
+      fields: fields,
+      modified: sendsTimes && entry.isEditTimeReliable && !entry.isHidden ? entry.edited : nil,
       sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
     try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent

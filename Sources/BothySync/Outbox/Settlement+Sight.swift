@@ -34,7 +34,8 @@ extension Settlement {
       try transaction.evict(table, id: id.id)
       return
     }
-    let isMoved = try transaction.row(table, id: id.id).map { left.destination($0.container) != nil } ?? false
+    let here = try Outbox.local(left, table, in: transaction)
+    let isMoved = here.map { left.destination($0.container) != nil } ?? false
     if !isMoved { try Outbox.leave(id, in: transaction) }
   }
 }

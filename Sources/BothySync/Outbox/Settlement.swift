@@ -18,6 +18,11 @@ struct Settlement {
   /// Together-writes whose conflicts wait for the pages that show what they are about.
   var undecided: [[Member]] = []
   var report: SyncReport
+  /// Whether pages came with the answer.
+  var isPulling = false
+  /// What the server made of changes that were hidden until then, and what became of them.
+  var answers: [RecordID: ServerRecord] = [:]
+  var outcomes: [RecordID: SentValues.Decided] = [:]
   var orphans = OrphanPolicy.deleteRule
   var journalLimits = JournalLimits()
 
@@ -39,6 +44,8 @@ struct Settlement {
       return
     }
     let table = try transaction.catalog.table(id.type)
+    // Read before the journal is cut: its limits may leave nothing of it.
+    defer { if entry.isHidden { outcomes[id] = try? decided(id, entry.revision) } }
     if try entry.isLeaving && isInSight(verdict, item.operation, entry) {
       try Outbox.leave(id, isLeaving: false, in: transaction)
       entry.isLeaving = false
@@ -77,7 +84,7 @@ struct Settlement {
   ) throws {
     let id = item.operation.record
     report.pushed += 1
-    let noted = try journal(accepted: item, version: version)
+    let noted = try journal(accepted: item, entry, version: version)
     switch item.operation.kind {
     case .insert: report.note(id, .insertedOnServer)
     case .update: report.note(id, .updatedOnServer)
@@ -89,7 +96,13 @@ struct Settlement {
       id: id, container: entry.container, version: version, modified: modified, isDeleted: true)
     let isDeletion = item.operation.kind == .delete
     if entry.revision == item.revision && !item.isPartial {
-      if let told = newer ?? (isDeletion ? tombstone : record) { return try end(entry, told, noted) }
+      let told = isDeletion ? tombstone : record
+      if entry.isHidden {
+        let made = try told ?? made(item.operation, entry, version, modified)
+        answers[id] = made
+        return try end(entry, newer ?? made, noted)
+      }
+      if let told = newer ?? told { return try end(entry, told, noted) }
       try Outbox.remove(id, noted, in: transaction)
       try know(item.operation)
       return try transaction.setVersion(version, table, id: id.id)
@@ -127,7 +140,8 @@ struct Settlement {
     let id = item.operation.record
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     if entry.kind == .delete && live == nil { return try wasDeleted(entry, current) }
-    if let live, entry.kind != .delete, let row = try transaction.row(table, id: id.id),
+    if let live, entry.isWhole { return try lay(entry, on: live, table) }
+    if let live, entry.kind != .delete, let row = try Outbox.local(entry, table, in: transaction),
       table.document(row) == live.fields, row.container ?? id.type == live.container,
       try !Self.countsUp(row, entry.base, table)
     {
@@ -141,7 +155,11 @@ struct Settlement {
     switch decision.result {
     case .failure(let error):
       if let found = error as? UnreadableRecord { try setAside(found, current) }
-      try postpone(entry, Rejection(mergeError: error))
+      let rejection = Rejection(mergeError: error)
+      if entry.isHidden {
+        return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+      }
+      try postpone(entry, rejection)
     case .success(.server): try takeServer(entry, table, live, current)
     case .success(.client): try takeClient(entry, table, live, current)
     case .success(.merged(let fields)): try take(merged: fields, entry, table, live, current)
@@ -173,7 +191,7 @@ struct Settlement {
     _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
     let id = entry.record
-    let row = try transaction.row(table, id: id.id)
+    let row = try Outbox.local(entry, table, in: transaction)
     let isSame =
       row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
     let noted: Journal.Noted
@@ -205,11 +223,16 @@ struct Settlement {
     _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
     let base = live.map { OutboxEntry.Base($0) }
-    if let live, let row = try transaction.row(table, id: entry.record.id),
+    if let live, var row = try Outbox.local(entry, table, in: transaction),
       entry.base != nil && entry.destination(row.container) == nil
     {
       // It was not moved here: where it is, is for the server to say.
-      try transaction.setContainer(live.container, table, id: entry.record.id)
+      row.container = live.container == table.schema.name ? nil : live.container
+      if entry.isHidden {
+        try Outbox.setLocal(entry, table, row, in: transaction)
+      } else {
+        try transaction.setContainer(live.container, table, id: entry.record.id)
+      }
     }
     if let live { try know(live) }
     let kind: Operation.Kind = entry.kind == .delete ? .delete : base == nil ? .insert : .update
@@ -230,7 +253,7 @@ struct Settlement {
         document = table.document(carried)
       }
     }
-    let before = try transaction.row(table, id: id.id)
+    let before = try Outbox.local(entry, table, in: transaction)
     let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
     let container = moved ?? live?.container ?? before?.container ?? id.type
@@ -254,7 +277,7 @@ struct Settlement {
     var repaired = false
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
-    try transaction.replace(table, id: id.id, row)
+    try Outbox.setLocal(entry, table, row, in: transaction)
     if let live { try know(live) }
     try Outbox.reopen(
       id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil,
@@ -282,6 +305,9 @@ struct Settlement {
   private mutating func reject(
     _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection
   ) throws {
+    if entry.isHidden && !rejection.leavesDoubt {
+      return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+    }
     guard entry.revision == item.revision else {
       // Edited since: it is sent as it is now, where the server has answered.
       try tell(failure(entry, rejection, nextRetry: clock.now()))
@@ -343,7 +369,7 @@ struct Settlement {
     guard entry.sharing?.rest(over: live.sharing) != nil, entry.kind != .delete else {
       return try end(entry, live, noted)
     }
-    try put(live)
+    if entry.isHidden { try hide(live, entry) } else { try put(live) }
     try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
   }
 
@@ -355,14 +381,15 @@ struct Settlement {
     try KnownSharing.apply(operation.sharing, to: operation.record, in: transaction)
   }
 
-  private func know(_ live: ServerRecord) throws {
+  func know(_ live: ServerRecord) throws {
     var known = try KnownSharing(transaction)
     try known.set(live.sharing, of: live.id)
   }
 
   /// The record's pending work is over: it is the newest that was told of it.
   mutating func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
-    if try Outbox.end(entry, told: told, noted, in: transaction) { report.repaired += 1 }
+    let isRepaired = try Outbox.end(entry, told: told, isPulling: isPulling, noted, in: transaction)
+    if isRepaired { report.repaired += 1 }
   }
 
   mutating func put(_ record: ServerRecord) throws {

@@ -130,7 +130,7 @@ struct Comparison: Sendable {
     guard let base = entry.base, base.version == record.version, entry.operationID == nil else {
       return try Outbox.hear(record, in: transaction)
     }
-    if entry.kind != .delete, let row = try transaction.row(table, id: record.id.id) {
+    if entry.kind != .delete, let row = try Outbox.local(entry, table, in: transaction) {
       var members = try record.fields.members()
       for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: base) {
         members[name] = value.isNull ? nil : value
@@ -139,7 +139,7 @@ struct Comparison: Sendable {
       let new = try table.row(
         FieldsDocument(members), container: row.container ?? record.id.type, version: record.version,
         repaired: &repaired)
-      try transaction.replace(table, id: record.id.id, new)
+      try Outbox.setLocal(entry, table, new, in: transaction)
     }
     try Outbox.reopen(record.id, base: OutboxEntry.Base(record), kind: entry.kind, in: transaction)
   }

@@ -114,6 +114,7 @@ struct HistoryComparison {
     if change.isDeleted && entry.kind == .delete {
       let row = Journal.Row(entry, .accepted, .otherHistory)
       try Outbox.remove(entry.record, Journal.note(row, in: transaction), in: transaction)
+      try evictHidden(entry)
       return true
     }
     try Outbox.forgetTold(entry.record, in: transaction)
@@ -161,6 +162,12 @@ struct HistoryComparison {
     return FieldsDocument(common)
   }
 
+  /// A deletion that readers do not see yet has a row.
+  private func evictHidden(_ entry: OutboxEntry) throws {
+    guard entry.isHidden else { return }
+    try transaction.evict(transaction.catalog.table(entry.record.type), id: entry.record.id)
+  }
+
   /// Ends the snapshot of a scope: what it lacks nobody has deleted, so pending changes of it become inserts, whatever
   /// the merge policy.
   mutating func finish(_ scope: PullScope, gone: [RecordID]) throws {
@@ -173,6 +180,7 @@ struct HistoryComparison {
       if entry.kind == .delete {
         let row = Journal.Row(entry, .accepted, .otherHistory)
         try Outbox.remove(entry.record, Journal.note(row, in: transaction), in: transaction)
+        try evictHidden(entry)
         continue
       }
       try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)

@@ -60,7 +60,9 @@ struct Orphans {
       let field = owner.schema.fields[incoming.field]
       for id in try transaction.referrers(of: target, from: owner, field, isList: incoming.isList) {
         let record = RecordID(type: owner.schema.name, id: id)
-        guard let entry = try Outbox.entry(record, in: transaction), entry.kind != .delete else { continue }
+        guard let entry = try Outbox.entry(record, in: transaction), entry.kind != .delete,
+          !entry.isHidden
+        else { continue }
         found.append((entry, field, incoming.rule))
       }
     }

@@ -126,7 +126,7 @@ extension Intent.State {
   }
 
   /// What the writer of a text saw in its place, back through what was written there on the same device; an empty
-  /// text stands for none.
+  /// text stands for none. What the device wrote before and was not told of is its own, seen or not.
   private func chain(of field: String, from number: Int) -> Set<String> {
     let first = deeds[number]
     var found: Set<String> = []
@@ -136,6 +136,7 @@ extension Intent.State {
       guard deed.texts[field] != nil || deed.isDeletion || deed.isCreation else { continue }
       let seen = deed.seen?[field] ?? ""
       found.insert(seen)
+      if deed.number != number, !deed.isAcknowledged, let text = deed.texts[field] { found.insert(text) }
       isOpen = seen.isEmpty || author[seen].map { deeds[$0].device == first.device } ?? false
     }
     return found

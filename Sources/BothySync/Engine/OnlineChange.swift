@@ -1,0 +1,108 @@
+import BothyStore
+
+/// A change that is to go to the server before readers see it: what it makes of the record, fixed once.
+struct OnlineChange: Error, Sendable {
+  /// The entry that the change is, with the record's content.
+  var entry: OutboxEntry
+  /// The record as it was deleted.
+  var last: FieldsDocument?
+  /// The row that the change was made on.
+  var before: StoredRow?
+  /// Whom the record was shared with before.
+  var knownSharing = Sharing.nobody
+  /// The values of sensitive fields.
+  var secrets: [SecretKey: String] = [:]
+  /// The value that the app saves; nil where it saves none.
+  var value: SavedValue?
+
+  /// The end of a rehearsal on a record with pending work.
+  struct HasPendingWork: Error { var isHidden: Bool }
+
+  /// Finds out what a change amounts to by making it on the local store and rolling back: it is checked exactly as a
+  /// local write is. Nil where there is nothing to tell the server. Throws `HasPendingWork`, and `StoreError` for what does
+  /// not fit the schema.
+  static func rehearsed(
+    _ change: LocalChange, _ keeping: OutboxEntry.Awaited.Keeping, _ pass: SyncPass
+  ) async throws -> OnlineChange? {
+    struct NothingToTell: Error {}
+    do {
+      return try await pass.store.write { transaction -> OnlineChange in
+        transaction.isRehearsal = true
+        let id = change.id
+        if let mark = try Outbox.mark(id, in: transaction) { throw HasPendingWork(isHidden: mark.isHidden) }
+        let table = try transaction.catalog.table(id.type)
+        let before = try transaction.row(table, id: id.id)
+        if change.isDeletion, before == nil {
+          try Outbox.assumeDeleted(id, at: pass.clock.correctedNow(), in: transaction)
+        } else {
+          try change.apply(in: transaction)
+          try transaction.flush()
+        }
+        guard let entry = try Outbox.entry(id, in: transaction) else { throw NothingToTell() }
+        var made = OnlineChange(entry: entry, last: try Outbox.last(id, in: transaction), before: before)
+        let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
+        made.entry.awaited = OutboxEntry.Awaited(
+          keeping: keeping, fields: row.map { table.document($0) } ?? .empty, container: row?.container)
+        made.knownSharing = try KnownSharing.sharing(of: id, in: transaction)
+        made.secrets = transaction.secrets
+        made.value = try SavedValue(change, entry, row, table)
+        throw made
+      }
+    } catch let made as OnlineChange { return made } catch is NothingToTell { return nil }
+  }
+
+  /// Makes the change a hidden entry, durable before anything is sent. Nil, with nothing done, where the record is
+  /// another by now. One transaction.
+  func begin(in store: Store, sent operation: Operation? = nil) async throws -> Int64? {
+    try await store.write(origin: .remote) { transaction in
+      let id = entry.record
+      let table = try transaction.catalog.table(id.type)
+      guard try Outbox.mark(id, in: transaction) == nil,
+        try operation != nil || transaction.row(table, id: id.id) == before
+      else { return nil }
+      let revision = try Outbox.begin(awaited: self, in: transaction)
+      guard let operation else { return revision }
+      try Outbox.setSent(operation, revision: revision, in: transaction)
+      // What was told since it was sent first is what the row becomes, however this ends.
+      if let told = try told(table, in: transaction) { try Outbox.hear(told, in: transaction) }
+      return revision
+    }
+  }
+}
+
+extension OnlineChange {
+  /// What the row says of the record that the change was not made on; nil where that is nothing new.
+  private func told(_ table: TypeTable, in transaction: ReadTransaction) throws -> ServerRecord? {
+    guard let shown = try Outbox.shown(entry.record, in: transaction) else {
+      return before == nil ? nil : .unknown(entry.record)
+    }
+    return shown.version.isNewer(than: entry.base?.version ?? "") ? shown : nil
+  }
+}
+
+extension LocalChange {
+  var isDeletion: Bool { if case .delete = self { true } else { false } }
+
+  /// The record that the change saves.
+  var saved: Record? {
+    switch self {
+    case .save(let record, _), .persist(let record, _, _): record
+    case .move, .delete, .share: nil
+    }
+  }
+
+  /// The fields that the change gives, nulls included, and beside them the values of the sensitive ones.
+  func given(_ schema: TypeSchema) throws -> (fields: [String: JSONValue], secrets: [SecretKey: String]) {
+    var (given, secrets): ([String: JSONValue], [SecretKey: String]) = ([:], [:])
+    for (name, value) in saved?.fields ?? [:] {
+      if let field = schema[name], field.isSensitive {
+        if case .text(let secret) = value { secrets[SecretKey(id, field: name)] = secret }
+        continue
+      }
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      given[name] = try JSONValue(parsing: writer.bytes)
+    }
+    return (given, secrets)
+  }
+}

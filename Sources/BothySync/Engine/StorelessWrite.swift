@@ -1,0 +1,110 @@
+import BothyStore
+
+/// One change that is sent while the local store fails, where the app wants that: the server alone has it.
+///
+/// It sends the fields that differ from the row, where that can be read. Of what the server has it leaves all others, and
+/// no merge policy is asked: where others changed the same fields, it is refused here.
+struct StorelessWrite: Sendable {
+  let pass: SyncPass
+  let change: LocalChange
+
+  /// At most three round trips. Throws `CancellationError`, with nothing done; `SyncError` where the server can't be
+  /// reached, for a refusal, and where others changed what the change changes.
+  func run() async throws -> SaveOutcome {
+    try Task.checkCancellation()
+    return try await Task { try await attempt() }.value
+  }
+
+  private func attempt() async throws -> SaveOutcome {
+    let table = try pass.store.catalog.table(change.id.type)
+    let (given, secrets) = try change.given(table.schema)
+    if (try? await pass.store.read({ try Outbox.mark(change.id, in: $0) != nil })) == true {
+      throw SyncError.pendingChanges(change.id)
+    }
+    // Unreadable: then the server says what there is.
+    let row = (try? await pass.store.read { try $0.row(table, id: change.id.id) }) ?? nil
+    let known = try row.flatMap { try $0.version == nil ? nil : table.document($0).members() }
+    let fields = known.map { known in given.filter { known[$0.key] ?? .null != $0.value } } ?? given
+    var version = row?.version
+    for _ in 0..<3 {
+      let operation = try operation(fields, over: version)
+      switch try await send(operation, secrets) {
+      case .applied(let version, _, _)?, .duplicate(let version, _, _)?:
+        return .accepted(version: operation.kind == .delete ? "" : version)
+      case .conflict(let current)?:
+        guard let current, !current.isDeleted else {
+          if change.isDeletion { return .accepted(version: "") }
+          throw SyncError(
+            .conflict, "Others have deleted \(change.id). Nothing was changed; try again.", record: change.id)
+        }
+        let there = try current.fields.members()
+        if let known, fields.keys.contains(where: { there[$0] != known[$0] }) {
+          throw SyncError(
+            .conflict,
+            "Others have changed \(change.id) where this change does. Nothing was changed; try again.",
+            record: change.id)
+        }
+        version = current.version
+      case .rejected(let rejection)?:
+        throw SyncError(.rejected, rejection.message, record: change.id, rejection: rejection)
+      case .waiting(let other)?:
+        throw SyncError(.rejected, "The change waits for the operation \(other).", record: change.id)
+      case nil:
+        throw SyncError(
+          .protocolViolation, "The server did not answer the operation.", record: change.id)
+      }
+    }
+    throw SyncError(.conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
+  }
+
+  private func operation(_ fields: [String: JSONValue], over version: String?) throws -> Operation {
+    let kind: Operation.Kind =
+      change.isDeletion ? .delete : version == nil && change.saved != nil ? .insert : .update
+    let own = change.destination == change.id.type ? nil : change.destination
+    return Operation(
+      id: pass.configuration.makeOperationID(), kind: kind, record: change.id,
+      container: kind == .insert ? own : kind == .update ? change.destination : nil, base: version,
+      fields: kind == .insert ? fields.filter { !$0.value.isNull } : kind == .update ? fields : [:],
+      sharing: kind == .delete ? nil : change.sharing)
+  }
+
+  private func send(_ operation: Operation, _ secrets: [SecretKey: String]) async throws -> Outcome.Verdict? {
+    do {
+      let sent = try SecretWork(store: pass.store).attached(
+        to: [operation], and: secrets, isConfidential: pass.remote.isConfidential)
+      let response = try await pass.remote.exchange(
+        SyncRequest(
+          device: pass.device, schemaVersion: pass.store.schema.version, operations: sent,
+          principal: pass.owner?.principal))
+      return response.outcomes.first?.verdict
+    } catch let error as RemoteError { throw SyncError(error) }
+  }
+}
+
+extension LocalChange {
+  /// What the change makes of whom the record is shared with; of a whole sharing what it adds.
+  fileprivate var sharing: SharingChange? {
+    switch self {
+    case .share(_, let change, _): change
+    case .persist(_, let sharing?, _): SharingChange(add: sharing)
+    case .persist, .save, .move, .delete: nil
+    }
+  }
+
+  /// The container that the change moves the record to.
+  fileprivate var destination: String? {
+    switch self {
+    case .save(_, let container): container
+    case .move(_, let container): container
+    case .persist(let record, _, _): record.container == record.type ? nil : record.container
+    case .delete, .share: nil
+    }
+  }
+}
+
+extension StoreError {
+  /// Whether the store itself failed, and not the change that it was given.
+  var isLocalFailure: Bool {
+    [.diskFull, .readOnly, .busy, .corrupt, .cannotOpen, .database].contains(code)
+  }
+}

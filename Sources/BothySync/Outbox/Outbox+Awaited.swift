@@ -1,0 +1,192 @@
+import BothyStore
+
+/// Changes whose callers wait for the server's word: entries like any other, durable before anything is sent, whose
+/// content lies in the entry. Readers see the row as it was until the server has answered.
+///
+/// A hidden change has three ends: it is settled like any other; another change of the record is made on top of it; or no
+/// answer came. The latter two make it pending as any other, but for saves that are never queued: those are undone.
+extension Outbox {
+  /// The record as the entry has it here, hidden or not; nil for a deletion.
+  static func local(
+    _ entry: OutboxEntry, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> StoredRow? {
+    guard let awaited = entry.awaited else { return try transaction.row(table, id: entry.record.id) }
+    if entry.kind == .delete { return nil }
+    var repaired = false
+    return try table.row(
+      awaited.fields, container: awaited.container ?? entry.record.type, version: entry.base?.version,
+      repaired: &repaired)
+  }
+
+  /// Makes that record another.
+  static func setLocal(
+    _ entry: OutboxEntry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
+  ) throws {
+    guard entry.isHidden else { return try transaction.replace(table, id: entry.record.id, row) }
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET awaited = ?3, awaited_in = ?4 WHERE type = ?1 AND id = ?2",
+      in: transaction.database)
+    update.bind(entry.record.type, at: 1)
+    update.bind(entry.record.id, at: 2)
+    update.bind(utf8: table.document(row).bytes, at: 3)
+    update.bind(row.container, at: 4)
+    try update.run()
+  }
+
+  /// Makes the entry one like any other.
+  private static func expose(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET awaiting = 0, awaited = NULL, awaited_in = NULL WHERE type = ? AND id = ?",
+      in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    try update.run()
+  }
+
+  /// Begins a hidden entry for a record that has none. Returns its revision.
+  static func begin(awaited change: OnlineChange, in transaction: WriteTransaction) throws -> Int64 {
+    let (entry, awaited) = (change.entry, change.entry.awaited)
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
+        last, container, edited_unsure, share, awaiting, awaited, awaited_in)
+      VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+      """, in: transaction.database)
+    insert.bind(entry.record.type, at: 1)
+    insert.bind(entry.record.id, at: 2)
+    let numbers: [(Int32, Int64)] = [
+      (3, entry.kind.number), (4, entry.revision), (5, entry.edited), (10, entry.isEditTimeReliable ? 0 : 1),
+      (12, awaited?.keeping.rawValue ?? 0),
+    ]
+    for (position, number) in numbers { insert.bind(number, at: position) }
+    let texts: [(Int32, String?)] = [
+      (6, entry.base?.version), (9, entry.container), (11, entry.sharing?.json), (14, awaited?.container),
+    ]
+    for (position, text) in texts { insert.bind(text, at: position) }
+    for (position, document) in [(7, entry.base?.fields), (8, change.last), (13, awaited?.fields)]
+      as [(Int32, FieldsDocument?)]
+    {
+      if let document {
+        insert.bind(utf8: document.bytes, at: position)
+      } else {
+        insert.bind(String?.none, at: position)
+      }
+    }
+    try insert.run()
+    if let told = entry.shadow { try hear(told, in: transaction) }
+    for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
+    transaction.touchBookkeeping()
+    return entry.revision
+  }
+
+  // MARK: the ways to the row
+
+  /// Has a change that was just made here lie on a hidden one: both are pending, and the row shows both. Of one person's
+  /// two edits of a field the later stands; counts, sets and the like have both. Returns what the change is to the entry;
+  /// nil where both are deletions, and one is enough.
+  static func lay(
+    _ change: Change, on id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws -> Operation.Kind? {
+    guard let entry = try entry(id, in: transaction), let awaited = entry.awaited else { return nil }
+    try expose(id, in: transaction)
+    guard let row = try transaction.row(table, id: id.id) else {
+      return entry.kind == .delete ? nil : .delete
+    }
+    // Deleted there, if at all, and changed here since: what is here stays.
+    if entry.kind == .delete { return .insert }
+    let before = change.before
+    let isMoved = before.map { $0.container != row.container } ?? true
+    let members = try table.document(row).members().laid(
+      on: awaited.fields.members(), since: before.map { try table.document($0).members() } ?? [:],
+      table.schema)
+    var repaired = false
+    let laid = try table.row(
+      FieldsDocument(members), container: (isMoved ? row.container : awaited.container) ?? id.type,
+      version: entry.base?.version, repaired: &repaired)
+    try transaction.replace(table, id: id.id, laid)
+    return .update
+  }
+
+  /// Makes a hidden change one that the row shows, pending as any other. What the row shows already stays as it is.
+  static func reveal(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
+    guard entry.isHidden else { return }
+    let table = try transaction.catalog.table(entry.record.type)
+    let local = try local(entry, table, in: transaction)
+    if local == nil, try transaction.exists(entry.record) {
+      // With what the delete rules say of others.
+      try transaction.delete(entry.record)
+      try transaction.flush()
+    }
+    try expose(entry.record, in: transaction)
+    if let local { try transaction.replace(table, id: entry.record.id, local) }
+  }
+
+  /// Reveals what is hidden of a record that has no row, so that a further change finds it.
+  static func revealMissing(_ id: RecordID, in transaction: WriteTransaction) throws {
+    guard let entry = try entry(id, in: transaction), entry.isHidden, try !transaction.exists(id) else {
+      return
+    }
+    try reveal(entry, in: transaction)
+  }
+
+  /// Undoes a hidden change for a reason that its caller is told.
+  static func refuse(
+    awaited entry: OutboxEntry, _ rejection: Rejection, at time: Int64, in transaction: WriteTransaction
+  ) throws {
+    let table = try transaction.catalog.table(entry.record.type)
+    var row = Journal.Row(entry, .rejected, .online)
+    row.reason = rejection
+    row.loss = try Journal.Loss(entry, local(entry, table, in: transaction), table, now: entry.told)
+    try undo(entry, Journal.note(row, at: time, in: transaction), in: transaction)
+  }
+
+  /// Undoes a hidden change: the row is what the server last told, and no secret of it is left.
+  static func undo(_ entry: OutboxEntry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
+    try end(entry, noted, in: transaction)
+    try SecretWork.sweep(in: transaction)
+  }
+
+  /// The operation that an entry was sent as and whose outcome is unknown.
+  static func sentOperation(of id: RecordID, in transaction: ReadTransaction) throws -> Operation? {
+    let select = try PreparedStatement(
+      "SELECT sent FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
+    select.bind(id.type, at: 1)
+    select.bind(id.id, at: 2)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(at: 0) else { return nil }
+    return PushBatchBuilder.operation(select.bytes(at: 0))
+  }
+
+  /// What the row of a record without pending work says that the server has.
+  static func shown(_ id: RecordID, in transaction: ReadTransaction) throws -> ServerRecord? {
+    let table = try transaction.catalog.table(id.type)
+    guard let row = try transaction.row(table, id: id.id), let version = row.version else { return nil }
+    return ServerRecord(
+      id: id, container: row.container ?? id.type, version: version, modified: 0,
+      fields: table.document(row), sharing: try KnownSharing.sharing(of: id, in: transaction))
+  }
+
+  /// Shows in the row what of the end of a hidden change is kept here. False for what ends like any other change.
+  ///
+  /// - Parameter isPulling: whether the answer came with pages.
+  static func showHidden(
+    _ entry: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, _ table: TypeTable,
+    in transaction: WriteTransaction
+  ) throws -> Bool {
+    guard let awaited = entry.awaited, awaited.keeping != .here else { return false }
+    if awaited.keeping == .uncached {
+      try transaction.evict(table, id: entry.record.id)
+      return true
+    }
+    let id = entry.record
+    let known = try transaction.row(table, id: id.id)
+    // What was told beside the change, and what it was laid on since, is shown as it would be without the change.
+    guard entry.shadow == nil, !entry.isLeaving, known?.version == entry.base?.version else { return false }
+    guard let answer else { return true }
+    if answer.isDeleted { return false }
+    if let version = known?.version { try StaleRows.mark(id, version: version, in: transaction) }
+    // A request that pulls brings nothing of what it made.
+    if isPulling { try Refetch.mark(id, in: answer.container, in: transaction) }
+    return true
+  }
+}

@@ -1,0 +1,135 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// How saves that go to the server first end when others settle them, or pull beside them.
+@Suite("Ends of online saves", .faultsStrike, .timeLimit(.minutes(5)))
+struct HiddenSaveEndTests {
+  private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
+  private static let changes = ["update", "insert", "delete"]
+
+  private static func make(_ change: String, _ store: SyncedStore, _ policy: SavePolicy) async throws {
+    switch change {
+    case "update":
+      var note = try #require(try store.store.fetch(Note.self, id: "T1"))
+      note.score += 5
+      try await store.save(note, options: .saving(policy))
+    case "insert": try await store.save(Note(id: "T9", "new"), options: .saving(policy))
+    default: try await store.delete(.note(), options: .saving(policy))
+    }
+  }
+
+  @Test("A device is even after the next launch has settled a save that was cut off", arguments: online)
+  func relaunched(policy: SavePolicy) async throws {
+    for change in Self.changes {
+      let pair = try await Pair.sharing(policy: .fieldMerge)
+      let (points, store) = (pair.a.failPoints, pair.a.store)
+      OnlineMeanwhileTests.meanwhile(pair.a) { _ in points.crash(at: 1) }
+      _ = try? await Self.make(change, store, policy)
+      try pair.a.restart()
+      #expect(try pair.a.store.outbox().count == 1)
+      await pair.a.store.sync()
+      #expect(try pair.a.store.outbox().isEmpty)
+      #expect(try await pair.isEven(), "\(change)")
+    }
+  }
+
+  @Test("A device is even after a sync has settled a save that was on its way", arguments: online)
+  func settledBySync(policy: SavePolicy) async throws {
+    for change in Self.changes {
+      let pair = try await Pair.sharing(policy: .fieldMerge)
+      let (request, store) = (HeldRequest(of: pair.a), pair.a.store)
+      let task = Task { try await Self.make(change, store, policy) }
+      await request.waitUntilSent()
+      await store.sync()
+      request.release()
+      try await task.value
+      #expect(try await pair.isEven(), "\(change)")
+    }
+  }
+
+  @Test("What others changed is shown although a save over it had no answer", arguments: online)
+  func pulledBeside(policy: SavePolicy) async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    try pair.b.edit { $0.own[0] = 7 }
+    await pair.b.store.sync()
+    let (requests, store) = (Calls(), pair.a.store)
+    pair.a.remote.setScript(forExchange: {
+      !$0.operations.isEmpty && requests.add() == 2 ? .lostRequest : .none
+    })
+    OnlineMeanwhileTests.meanwhile(pair.a) { await $0.sync(.pull) }
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let value = note
+    let result = await Task { try await store.save(value, options: .saving(policy)) }.result
+    if policy == .networkOnly { #expect(throws: SyncError.self) { try result.get() } }
+    #expect(try pair.a.note()?.own[0] == 7)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A merged save that is sent again before the next leaves what others wrote")
+  func mergedAndSentAgain() async throws {
+    let pair = try await Pair.sharing([], policy: .fieldMerge)
+    try pair.b.insert("T1", "theirs")
+    try pair.b.edit { $0.note = "kept" }
+    await pair.b.store.sync()
+    let requests = Calls()
+    pair.a.remote.setScript(forExchange: {
+      !$0.operations.isEmpty && requests.add() == 2 ? .lostAnswer : .none
+    })
+    var note = Note(id: "T1", "mine")
+    note.own[0] = 1
+    let first = note
+    await #expect(throws: SyncError.self) {
+      try await pair.a.store.save(first, options: .saving(.networkOnly))
+    }
+    note.own[1] = 2
+    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    #expect(try await pair.isEven())
+    let server = try await pair.server("T1")
+    #expect(server?["note"] == "kept" && server?["a"] == 1 && server?["b"] == 2)
+  }
+
+  @Test("A save is told its verdict although the journal keeps nothing", arguments: online)
+  func withoutJournal(policy: SavePolicy) async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) {
+      $0.journal = JournalLimits(rows: 0, acceptedRows: 0)
+    }
+    var note = try #require(try pair.a.note())
+    note.note = "refused"
+    let refused = note
+    let error = await #expect(throws: SyncError.self) {
+      try await pair.a.store.save(refused, options: .saving(policy))
+    }
+    #expect(error?.code == .rejected)
+    (note.note, note.title) = (nil, "mine")
+    let receipt = try await pair.a.store.save(note, options: .saving(policy))
+    #expect(receipt.state == .accepted(version: "2"))
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A value that another store of the file has sent is counted once when it is saved again")
+  func otherStore() async throws {
+    let pair = try await Pair.sharing(policy: .fieldMerge)
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    let other = try SyncedStore(
+      at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
+      configuration: configuration, clock: SyncClock(now: pair.world.time.reader()))
+    let (request, store) = (HeldRequest(of: pair.a), pair.a.store)
+    var note = try #require(try pair.a.note())
+    note.score += 5
+    let first = note
+    let task = Task { try await store.save(first, options: .saving(.networkThenCache)) }
+    await request.waitUntilSent()
+    await other.sync()
+    request.release()
+    if case .accepted = try await task.value.state {} else { Issue.record("not accepted") }
+    note.score += 2
+    try await store.save(note, options: .saving(.networkThenCache))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 7)
+    try other.store.close()
+  }
+}
