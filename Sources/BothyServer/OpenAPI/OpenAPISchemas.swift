@@ -59,6 +59,7 @@ enum OpenAPISchemas {
       "type":{"type":"string"},"record":{"type":"string","description":"The record's id."},
       "container":{"type":["string","null"]},
       "base":{"type":["string","null"],"description":"The version the change was made against."},
+      "after":{"type":["string","null"],"description":"The operation of this request whose result it was made on, in place of base."},
       "fields":{"$ref":"#/components/schemas/Fields"},
       "cleared":{"type":"array","items":{"type":"string"}},
       "secrets":{"type":"object","additionalProperties":{"type":"string"},"description":"Values of sensitive fields; they are no part of the record."},

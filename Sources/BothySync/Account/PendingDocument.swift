@@ -14,6 +14,8 @@ struct PendingDocument {
     var fields: FieldsDocument?
     var container: String?
     var version: String?
+    /// Whether it lies on top of another of its record.
+    var isLater = false
   }
 
   private static let format = "bothy-pending"
@@ -48,6 +50,7 @@ struct PendingDocument {
       }
       entries.append(entry)
     }
+    entries += try Entry.later(in: transaction.database)
   }
 
   /// Whether another document holds the same.
@@ -198,7 +201,8 @@ struct PendingDocument {
       // The names are those of the table itself.
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       try transaction.database.execute(
-        sql: "INSERT INTO bothy_outbox (\(columns.map(\.key).joined(separator: ", "))) VALUES (\(marks))",
+        sql:
+          "INSERT INTO \(entry.isLater ? "bothy_later" : "bothy_outbox") (\(columns.map(\.key).joined(separator: ", "))) VALUES (\(marks))",
         arguments: StatementArguments(columns.map { $0.value.databaseValue }))
       guard let fields = entry.fields else { continue }
       let table = try transaction.catalog.table(entry.record.type)
@@ -261,6 +265,15 @@ extension PendingDocument.Entry {
     self.init(record: RecordID(type: row["type"], id: row["id"]), columns: columns)
   }
 
+  /// The changes on top of others.
+  static func later(in database: Database) throws -> [PendingDocument.Entry] {
+    try Row.fetchAll(database, sql: "SELECT * FROM bothy_later").map { row in
+      var entry = try PendingDocument.Entry(row)
+      entry.isLater = true
+      return entry
+    }
+  }
+
   var isDeletion: Bool { columns["kind"]?.intValue == Operation.Kind.delete.number }
 
   /// The same without what was sent of it: who does not know the old device's id can't ask for the outcome.
@@ -277,6 +290,7 @@ extension PendingDocument.Entry {
     }
     if let container { members["container"] = .string(container) }
     if let version { members["version"] = .string(version) }
+    if isLater { members["later"] = .bool(true) }
     return .object(members)
   }
 
@@ -288,7 +302,7 @@ extension PendingDocument.Entry {
       record: RecordID(type: type, id: id), columns: columns,
       fields: json["fields"]?.objectValue.map { FieldsDocument($0) },
       container: json["container"]?.stringValue,
-      version: json["version"]?.stringValue)
+      version: json["version"]?.stringValue, isLater: json["later"]?.boolValue ?? false)
   }
 }
 

@@ -128,6 +128,20 @@ private struct Wreck {
         pending.entries.append(pending.device.isEmpty ? entry.neverSent : entry)
       }
     }
+    try takeLater(in: database)
+  }
+
+  /// What lies on top of changes that could be read.
+  private mutating func takeLater(in database: Database) throws {
+    guard try database.tableExists("bothy_later") else { return }
+    let read = Set(pending.entries.map(\.record))
+    guard let later = try? PendingDocument.Entry.later(in: database) else {
+      report.isComplete = false
+      return
+    }
+    pending.entries += later.filter { read.contains($0.record) }.map {
+      pending.device.isEmpty ? $0.neverSent : $0
+    }
   }
 
   /// Reads from the beginning and, where that meets damage, from the end; false where something can't be read.

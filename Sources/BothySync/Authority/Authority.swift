@@ -147,18 +147,23 @@ public struct Authority: Sendable {
     let start = ledger.head
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(request.operations.count)
+    var chain = OperationChain(request.operations)
     for unit in request.units {
       var fresh: [Outcome.Verdict] = []
-      if let group = unit.first?.group {
-        fresh = try Self.apply(unit.filter { known[$0.id] == nil }, group, &batch)
-        fresh.reverse()
+      let new = unit.filter { known[$0.id] == nil }
+      if let verdicts = chain.waiting(new) {
+        fresh = verdicts
+      } else if let group = unit.first?.group {
+        fresh = try Self.apply(new.map(chain.resolved), group, &batch)
       }
+      fresh.reverse()
       for operation in unit {
         let verdict: Outcome.Verdict =
           if let verdict = known[operation.id] { Self.repeated(verdict, of: operation, batch, &told) } else {
-            try fresh.popLast() ?? batch.apply(operation)
+            try fresh.popLast() ?? batch.apply(chain.resolved(operation))
           }
         outcomes.append(Outcome(operation: operation.id, verdict))
+        chain.note(operation, verdict)
       }
     }
     try batch.reconsider(unseen, &outcomes)

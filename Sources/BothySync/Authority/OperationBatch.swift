@@ -68,7 +68,8 @@ struct OperationBatch {
     let named = Dictionary(operations.map { ($0.record, 1) }, uniquingKeysWith: +)
     func open(_ isOpen: (Outcome) -> Bool) -> [(place: Int, operation: Operation)] {
       operations.compactMap { operation in
-        guard operation.group == nil, named[operation.record] == 1, let place = places[operation.id],
+        guard operation.group == nil, operation.after == nil, named[operation.record] == 1,
+          let place = places[operation.id],
           isOpen(outcomes[place])
         else { return nil }
         return (place, operation)

@@ -57,6 +57,10 @@ struct OperationIdentity {
       writer.key("base")
       writer.value(base)
     }
+    if let after = operation.after {
+      writer.key("after")
+      writer.value(after)
+    }
     if operation.kind != .delete {
       writer.key("fields")
       writer.beginObject()

@@ -135,10 +135,13 @@ enum BlobTable {
     return named
   }
 
-  /// The blobs that changes name which readers do not see yet.
+  /// The blobs that changes name which the rows do not show.
   private static func hidden(in transaction: ReadTransaction) throws -> [Blob] {
     var blobs: [Blob] = []
-    for entry in try Outbox.entries(where: "awaited IS NOT NULL", in: transaction) {
+    let entries =
+      try Outbox.entries(where: "awaited IS NOT NULL", in: transaction)
+      + Outbox.laterEntries(where: "awaited IS NOT NULL", in: transaction)
+    for entry in entries {
       guard let fields = try entry.awaited?.fields.members() else { continue }
       let names = transaction.catalog.tableIfKnown(entry.record.type)?.blobFields ?? []
       blobs += names.compactMap { fields[$0].flatMap { Blob($0) } }

@@ -107,7 +107,7 @@ struct BlobUploads {
       guard let entry = try Outbox.entry(need.record, in: transaction), entry.revision == need.revision else {
         return nil
       }
-      if entry.awaited != nil {
+      if entry.isHidden {
         try Outbox.refuse(awaited: entry, rejection, at: pass.clock.now(), in: transaction)
         return nil
       }

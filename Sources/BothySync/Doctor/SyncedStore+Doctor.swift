@@ -46,10 +46,10 @@ struct BookkeepingCheck: StoreCheck {
     }
     var problems: [StoreDiagnosis.Finding] = []
     let exists = try transaction.exists(record)
-    if entry.kind == .delete && exists && !entry.isHidden {
+    if entry.kind == .delete && exists && entry.awaited == nil {
       problems.append(Self.error("\(record) is marked as deleted and is still here."))
     }
-    if entry.kind != .delete && !exists && !entry.isHidden {
+    if entry.kind != .delete && !exists && entry.awaited == nil {
       problems.append(Self.error("\(record) has a pending \(entry.kind.rawValue) and is not here."))
     }
     if entry.kind == .update && entry.base == nil {

@@ -27,7 +27,8 @@ extension SyncPass {
       transaction.source = .sync
       var settlement = Settlement(
         transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
-        backoff: configuration.backoff, decisions: decisions.pushed, pullDecisions: decisions.pulled,
+        backoff: configuration.backoff, decisions: decisions.pushed, configuration: configuration,
+        pullDecisions: decisions.pulled,
         pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
       settlement.orphans = configuration.orphans
       settlement.journalLimits = configuration.journal
@@ -38,6 +39,7 @@ extension SyncPass {
       var isShown = isShowing && !pages.contains(where: \.more)
       for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
       if isShown && !pages.isEmpty { try settlement.settleUndecided() }
+      try settlement.decideLater()
       var applied = Applied(report: settlement.report)
       (applied.answers, applied.outcomes) = (settlement.answers, settlement.outcomes)
       applied.waitsForPages = !settlement.undecided.isEmpty

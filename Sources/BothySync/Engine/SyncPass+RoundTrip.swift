@@ -46,6 +46,8 @@ extension SyncPass {
 
     /// Whether it names a record on which the server failed: without that one it would be refused.
     func waits(_ unit: [Operation]) -> Bool {
+      let ids = Set(failed.flatMap { $0.unit.map(\.id) })
+      if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
       let made = Set(failed.flatMap { $0.unit.map(\.record.id) })
       guard !made.isEmpty else { return false }
       return unit.contains { operation in
@@ -159,7 +161,7 @@ extension SyncPass {
   static func refuse(
     _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
   ) throws -> SyncFailure? {
-    if entry.awaited != nil {
+    if entry.isHidden {
       try Outbox.refuse(awaited: entry, rejection, at: time, in: transaction)
       return nil
     }

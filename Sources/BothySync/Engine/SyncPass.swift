@@ -264,7 +264,7 @@ struct SyncPass: Sendable {
     guard (error as? RemoteError)?.code == BoundRemote.otherHistory else { return }
     try await store.write(origin: .remote) { transaction in
       for item in batch.items where !item.isInDoubt {
-        try Outbox.recall(item.operation.record, in: transaction)
+        try Outbox.recall(item.operation.record, item.operation.id, in: transaction)
       }
     }
   }

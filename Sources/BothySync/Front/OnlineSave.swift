@@ -199,7 +199,7 @@ struct OnlineSave: Sendable {
     let (undone, operation) = try await store.store.write(origin: .remote) {
       transaction -> (OutboxEntry?, BothySync.Operation?) in
       guard let entry = try hidden(revision, in: transaction) else { return (nil, nil) }
-      let operation = try Outbox.sentOperation(of: change.id, in: transaction)
+      let operation = try Outbox.sentOperation(of: entry, in: transaction)
       let row = Journal.Row(entry, .withdrawn, .online)
       try Outbox.undo(
         entry, Journal.note(row, at: store.clock.now(), in: transaction), in: transaction)

@@ -31,7 +31,7 @@ public struct SaveReceipt: Sendable {
   public func outcome() async throws -> SaveOutcome {
     guard let revision else { return state }
     if let settled = try store.verdict(on: record, revision) { return settled }
-    if try store.state(of: record) == .draft {
+    if try await store.store.read({ [record] in try Outbox.top(of: record, in: $0)?.state }) == .held {
       throw SyncError(
         .pendingChanges, "\(record) is a draft, which is not sent before `release`.", record: record)
     }
@@ -75,7 +75,7 @@ extension SyncedStore {
   /// journal has last; `.unknown` where that has nothing. Two look-ups.
   public func receipt(for id: RecordID) throws -> SaveReceipt {
     try store.read { transaction in
-      guard let entry = try Outbox.entry(id, in: transaction) else {
+      guard let entry = try Outbox.top(of: id, in: transaction) else {
         return SaveReceipt(
           record: id, state: try Journal.last(of: id, in: transaction) ?? .unknown, store: self, revision: nil
         )
@@ -88,7 +88,7 @@ extension SyncedStore {
   /// is, or never heard of it: then what was made was taken back.
   func receipt(writing id: RecordID, in transaction: WriteTransaction) throws -> SaveReceipt {
     try transaction.flush()
-    if let entry = try Outbox.entry(id, in: transaction) { return try receipt(for: entry, in: transaction) }
+    if let entry = try Outbox.top(of: id, in: transaction) { return try receipt(for: entry, in: transaction) }
     let stored = try transaction.record(id)
     let isTakenBack = try stored == nil && Journal.last(of: id, in: transaction) == .withdrawn
     return SaveReceipt(
@@ -111,9 +111,11 @@ extension SyncedStore {
   func outcome(of id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
     try store.read { transaction in
       if let settled = try Journal.outcome(of: id, at: revision, in: transaction) { return settled }
-      guard let entry = try Outbox.entry(id, in: transaction), Journal.belongs(revision, to: entry) else {
-        return .expired
-      }
+      guard let top = try Outbox.top(of: id, in: transaction), Journal.belongs(revision, to: top),
+        let entry = try Outbox.entry(id, in: transaction)
+      else { return .expired }
+      // One on top of a change that was refused waits for it.
+      if revision > entry.revision { return nil }
       let reason = try entry.reason ?? Outbox.refusedMember(with: entry, in: transaction)?.reason
       return SaveOutcome(refusedBy: reason)
     }

@@ -121,21 +121,9 @@ extension SyncedStore {
   /// Lets drafts be sent. One transaction.
   public func release(_ drafts: [RecordID]) throws {
     try store.write(origin: .remote) { transaction in
-      for id in drafts where try Outbox.entry(id, in: transaction)?.state == .held {
-        try Self.setState(.pending, of: id, in: transaction)
-        transaction.touchBookkeeping()
-      }
+      for id in drafts where try Outbox.release(id, in: transaction) { transaction.touchBookkeeping() }
     }
     engine.ask()
-  }
-
-  static func setState(_ state: OutboxEntry.State, of id: RecordID, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET state = ? WHERE type = ? AND id = ?", in: transaction.database)
-    update.bind(Int64(state.rawValue), at: 1)
-    update.bind(id.type, at: 2)
-    update.bind(id.id, at: 3)
-    try update.run()
   }
 
   /// Where each scope was pulled to; a scope is there once a pull of it was begun.

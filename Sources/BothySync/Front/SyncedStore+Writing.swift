@@ -148,7 +148,7 @@ extension SyncedStore {
   private func hold(_ id: RecordID, _ options: RequestOptions, in transaction: WriteTransaction) throws {
     guard options.isDraft else { return }
     try transaction.flush()
-    try Self.setState(.held, of: id, in: transaction)
+    try Outbox.hold(id, in: transaction)
   }
 
   /// Types that are written on the server only follow `.networkThenCache`, and are never queued.
@@ -244,9 +244,11 @@ public enum Delivery: Sendable, Hashable {
 extension SyncedStore {
   /// Runs `body` in one local transaction, as `Store.write` does, and has its changes sent as `delivery` says.
   ///
-  /// What was written together stays together: over restarts, with what is written together later to the same
-  /// records before it was sent, and when somebody decides about one of its records. Blocks the calling thread
-  /// while other writes finish. Throws what `body` throws, `StoreError`, and `SyncError` `.tooManyTogether` for more
+  /// What was written together stays together: over restarts, and when somebody decides about one of its records. Any
+  /// number of such transactions may wait. They are sent in the order they were made, those of one record on top of
+  /// each other, and none takes another along: where one gives way or is refused, those after it go on without it, or wait.
+  ///
+  /// Blocks the calling thread while other writes finish. Throws what `body` throws, `StoreError`, and `SyncError` `.tooManyTogether` for more
   /// records than `SyncConfiguration.groupLimit`; nothing is changed then.
   @discardableResult
   public func write<Result>(
@@ -280,8 +282,7 @@ extension SyncedStore {
     guard count <= limit else {
       throw SyncError(
         .tooManyTogether,
-        "\(count) records would have to be sent together, and the limit is \(limit). Write fewer at a time; if "
-          + "earlier together-writes changed the same records, sync first.")
+        "\(count) records would have to be sent together, and the limit is \(limit). Write fewer at a time.")
     }
     return result
   }

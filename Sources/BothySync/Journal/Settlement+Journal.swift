@@ -13,7 +13,7 @@ extension Settlement {
     to current: ServerRecord? = nil, merged: FieldsDocument? = nil, version: String? = nil,
     reason: Rejection? = nil
   ) throws -> Journal.Noted {
-    var row = Journal.Row(entry, verdict, entry.awaited == nil ? cause : .online)
+    var row = Journal.Row(entry, verdict, entry.isHidden ? .online : cause)
     row.version = version
     row.reason = reason
     if loses {
@@ -27,7 +27,7 @@ extension Settlement {
   /// Notes that the server has what was sent. Of what was sent in part the rest is still to come.
   func journal(accepted item: PushBatch.Item, _ entry: OutboxEntry, version: String) throws -> Journal.Noted {
     let operation = item.operation
-    let cause = entry.awaited == nil ? JournalEntry.Cause.acknowledged : .online
+    let cause = entry.isHidden ? JournalEntry.Cause.online : .acknowledged
     var row = Journal.Row(operation.record, operation.kind, .accepted, cause)
     row.revision = item.isPartial ? item.revision - 1 : item.revision
     row.version = operation.kind == .delete ? "" : version

@@ -52,7 +52,7 @@ struct Conflicts: Sendable {
   }
 
   /// Nothing can be decided against what can't be read.
-  private static func unreadable(
+  static func unreadable(
     _ id: RecordID, _ current: ServerRecord?, in transaction: ReadTransaction
   ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
     var repaired = false
@@ -64,46 +64,53 @@ struct Conflicts: Sendable {
   }
 
   func decide(_ context: MergeContext) async -> Result<MergeDecision, any Error> {
+    if let decision = Self.decided(context, configuration) { return .success(decision) }
+    guard case .custom(let decide) = Self.policy(context, configuration).decide else {
+      return .success(.server)
+    }
+    let result = await ask(decide, context)
+    return result.flatMap { decision in
+      MergeError(checking: decision, context).map { .failure($0) } ?? .success(decision)
+    }
+  }
+
+  private static func policy(_ context: MergeContext, _ configuration: SyncConfiguration) -> MergePolicy {
+    context.schema?.mergesByField == true
+      ? .fieldMerge : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
+  }
+
+  /// The decision where it needs no policy of the app's own; else nil.
+  static func decided(_ context: MergeContext, _ configuration: SyncConfiguration) -> MergeDecision? {
     if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
-      return .success(.client)
+      return .client
     }
     if context.operation == .delete && context.base == nil && context.deleted == nil
       && context.serverFields != nil
     {
       // Deleted without ever having been seen here: what the server has of it is what was meant.
-      return .success(.client)
+      return .client
     }
     // Nothing was changed here but whom it is shared with, which is no matter of fields.
     if context.operation == .update, let client = context.client, client == context.base,
       context.container == context.baseContainer
     {
-      return .success(.server)
+      return .server
     }
     // Both deleted it, or both made the same of it: there is nothing to ask about. Of what was changed together
     // with others the same may have been made for another reason.
     if !context.isTogether {
-      if context.operation == .delete && context.serverFields == nil { return .success(.server) }
+      if context.operation == .delete && context.serverFields == nil { return .server }
       let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
       if !counts, let client = context.client, client == context.serverFields,
         context.container == context.server?.container
       {
-        return .success(.server)
+        return .server
       }
     }
-    let policy =
-      context.schema?.mergesByField == true
-      ? .fieldMerge : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
-    switch policy.decide {
-    case .pure(let decide):
-      // Who saves there first edits the record as it is there: what others changed beside it is no conflict.
-      if context.isAwaited, let merged = context.disjoint { return .success(.merged(merged)) }
-      return .success(decide(context))
-    case .custom(let decide):
-      let result = await ask(decide, context)
-      return result.flatMap { decision in
-        MergeError(checking: decision, context).map { .failure($0) } ?? .success(decision)
-      }
-    }
+    guard case .pure(let decide) = policy(context, configuration).decide else { return nil }
+    // Who saves there first edits the record as it is there: what others changed beside it is no conflict.
+    if context.isAwaited, let merged = context.disjoint { return .merged(merged) }
+    return decide(context)
   }
 
   /// The answer of a custom policy, or a failure when the time is over. A policy that goes on regardless is
@@ -122,7 +129,7 @@ struct Conflicts: Sendable {
     return .failure(MergeError(message: "It gave no answer within \(limit)."))
   }
 
-  private static func context(
+  static func context(
     _ id: RecordID, _ current: ServerRecord?, _ isTogether: Bool, in transaction: ReadTransaction
   ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
     guard

@@ -5,7 +5,8 @@ import BothyStore
 public enum Resolution: String, Sendable, Hashable, CaseIterable {
   /// Send it again at the next sync.
   case retry
-  /// Undo the local change: the record becomes what the server last told, or goes if it was made here.
+  /// Undo the local change: the record becomes what the server last told, or goes if it was made here. What was changed
+  /// by a later transaction stays pending on top of that.
   case revert
   /// Keep the local content and stop trying: the record counts as synced, until the next pull brings the
   /// server's.
@@ -21,14 +22,20 @@ enum InboxDecision {
     _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, at time: Int64,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    let unit = try Outbox.unit(of: id, in: transaction)
+    // What is kept or removed here is the record as it is, with all that lies on top.
+    let isWhole = resolution == .acceptLocal || resolution == .evict
+    let unit =
+      try isWhole ? Outbox.closure(of: id, in: transaction) : Outbox.unit(of: id, in: transaction)
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
     // What is kept here is what was written, hidden or not.
     for entry in unit where resolution == .acceptLocal { try Outbox.reveal(entry, in: transaction) }
-    for entry in unit {
-      if resolution == .acceptLocal || resolution == .evict {
+    // The latest first: what is undone beneath others has them go on from what is left.
+    for entry in unit.filter(\.isLater).sorted(by: { $0.revision > $1.revision })
+      + unit.filter({ !$0.isLater })
+    {
+      if isWhole {
         let container = try Outbox.container(of: entry, in: transaction)
         try Refetch.mark(entry.record, in: container, in: transaction)
       }
@@ -52,8 +59,16 @@ enum InboxDecision {
       row.loss = try Journal.Loss(entry, local, table, now: entry.told)
       return try Journal.note(row, at: time, in: transaction)
     }
+    if resolution == .acceptLocal || resolution == .evict {
+      for later in try Outbox.later(of: id, in: transaction) {
+        let cause = resolution == .evict ? JournalEntry.Cause.evicted : .keptLocal
+        _ = try Journal.note(Journal.Row(later, .withdrawn, cause), at: time, in: transaction)
+      }
+      try Outbox.removeLater(of: id, in: transaction)
+    }
     switch resolution {
     case .retry:
+      if entry.isLater { return }
       let update = try PreparedStatement(
         """
         UPDATE bothy_outbox SET state = CASE state WHEN 2 THEN 0 ELSE state END, attempts = 0, retry_at = 0
@@ -62,7 +77,7 @@ enum InboxDecision {
       update.bind(id.type, at: 1)
       update.bind(id.id, at: 2)
       try update.run()
-    case .revert: try revert(entry, note(.reverted), in: transaction)
+    case .revert: try undo(entry, note(.reverted), in: transaction)
     case .acceptLocal:
       // A deletion accepted as synced stays on the server: the next pull, which asks for it, brings the record back.
       try Outbox.remove(id, note(.keptLocal), in: transaction)
@@ -70,6 +85,23 @@ enum InboxDecision {
       try Outbox.remove(id, note(.evicted), in: transaction)
       try transaction.evict(table, id: id.id)
     }
+  }
+
+  /// Undoes a change: what lies on top of it goes on from what was told without it.
+  static func undo(_ entry: OutboxEntry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
+    if entry.isLater {
+      try Outbox.undo(later: entry, noted, in: transaction)
+      return
+    }
+    if entry.isBeneath, let told = entry.told, !told.isDeleted {
+      let table = try transaction.catalog.table(entry.record.type)
+      var repaired = false
+      let current = try table.row(
+        told.fields, container: told.container, version: told.version, repaired: &repaired)
+      let local = try Outbox.local(entry, table, in: transaction)
+      try Outbox.rebase(entry.record, from: local, to: current, in: transaction)
+    }
+    try revert(entry, noted, in: transaction)
   }
 
   /// Undoes what is pending: the record is what the server last told. One that it was forbidden to change may not be

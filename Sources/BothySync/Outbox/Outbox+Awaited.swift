@@ -22,14 +22,17 @@ extension Outbox {
   static func setLocal(
     _ entry: OutboxEntry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
   ) throws {
-    guard entry.isHidden else { return try transaction.replace(table, id: entry.record.id, row) }
+    guard entry.awaited != nil else { return try transaction.replace(table, id: entry.record.id, row) }
     let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET awaited = ?3, awaited_in = ?4 WHERE type = ?1 AND id = ?2",
-      in: transaction.database)
+      """
+      UPDATE \(entry.isLater ? "bothy_later" : "bothy_outbox") SET awaited = ?3, awaited_in = ?4
+      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?5" : "")
+      """, in: transaction.database)
     update.bind(entry.record.type, at: 1)
     update.bind(entry.record.id, at: 2)
     update.bind(utf8: table.document(row).bytes, at: 3)
     update.bind(row.container, at: 4)
+    if entry.isLater { update.bind(entry.revision, at: 5) }
     try update.run()
   }
 
@@ -146,12 +149,17 @@ extension Outbox {
     try SecretWork.sweep(in: transaction)
   }
 
-  /// The operation that an entry was sent as and whose outcome is unknown.
-  static func sentOperation(of id: RecordID, in transaction: ReadTransaction) throws -> Operation? {
+  /// The operation that a change was sent as and whose outcome is unknown. Nil also where it is nested too deep to be
+  /// read: then no server has read it either.
+  static func sentOperation(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> Operation? {
     let select = try PreparedStatement(
-      "SELECT sent FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
-    select.bind(id.type, at: 1)
-    select.bind(id.id, at: 2)
+      """
+      SELECT sent FROM \(entry.isLater ? "bothy_later" : "bothy_outbox")
+      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?3" : "")
+      """, in: transaction.database)
+    select.bind(entry.record.type, at: 1)
+    select.bind(entry.record.id, at: 2)
+    if entry.isLater { select.bind(entry.revision, at: 3) }
     defer { select.reset() }
     guard try select.step(), !select.isNull(at: 0) else { return nil }
     return PushBatchBuilder.operation(select.bytes(at: 0))
@@ -173,7 +181,7 @@ extension Outbox {
     _ entry: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, _ table: TypeTable,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    guard let awaited = entry.awaited, awaited.keeping != .here else { return false }
+    guard entry.isHidden, let awaited = entry.awaited, awaited.keeping != .here else { return false }
     if awaited.keeping == .uncached {
       try transaction.evict(table, id: entry.record.id)
       return true

@@ -1,12 +1,11 @@
 import BothyStore
 
-/// Which entries belong together: the changes of one together-write, and of those that share a record with it.
+/// Which changes belong together: those of one together-write, and of others that it can't be sent without.
 ///
-/// An entry has two bonds. `group` ties the changes that were not sent yet; `sentGroup` ties the operation whose
-/// outcome is unknown, and is part of that operation. An edit during the flight belongs to the first alone.
+/// A change has one of two bonds. `group` ties what was not sent yet; `sentGroup` ties the operation whose outcome is
+/// unknown, and is part of that operation.
 extension Outbox {
-  /// Ties an entry to a group. Whatever it was tied to before joins the group as a whole: a record that two
-  /// together-writes changed makes them one.
+  /// Ties an entry to a group that needs it and that it needs. What it was tied to before joins the group as a whole.
   static func join(
     _ id: RecordID, to group: String, from former: String?, in transaction: WriteTransaction
   ) throws {
@@ -21,12 +20,17 @@ extension Outbox {
   }
 
   /// Makes two groups one.
-  static func join(_ former: String, to group: String, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET together = ?2 WHERE together = ?1", in: transaction.database)
-    update.bind(former, at: 1)
-    update.bind(group, at: 2)
-    try update.run()
+  private static func join(_ former: String, to group: String, in transaction: WriteTransaction) throws {
+    for table in ["bothy_outbox", "bothy_later"] {
+      let update = try PreparedStatement(
+        "UPDATE \(table) SET together = ?2 WHERE together = ?1", in: transaction.database)
+      update.bind(former, at: 1)
+      update.bind(group, at: 2)
+      try update.run()
+    }
+    for entry in try laterEntries(where: "together = ?", [.text(group)], in: transaction) {
+      try absorb(entry.record, in: transaction)
+    }
   }
 
   /// An edit of one member may cure what the server refused of another: all of the group is tried again.
@@ -37,20 +41,6 @@ extension Outbox {
         state = CASE state WHEN 2 THEN 0 ELSE state END WHERE together = ? AND reason IS NOT NULL
       """, in: transaction.database)
     update.bind(group, at: 1)
-    try update.run()
-  }
-
-  /// What was sent of a group has not been applied: its changes wait again, tied as before.
-  static func recall(_ id: RecordID, to group: String, in transaction: WriteTransaction) throws {
-    if let since = try mark(id, in: transaction)?.group { try join(since, to: group, in: transaction) }
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
-        together = ?3 WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(group, at: 3)
     try update.run()
   }
 
@@ -68,14 +58,36 @@ extension Outbox {
 
   static func members(of group: String, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     try entries(where: "together = ?", [.text(group)], in: transaction)
+      + laterEntries(where: "together = ?", [.text(group)], in: transaction)
+  }
+
+  /// What was sent of a group, in the order it was sent.
+  static func membersInDoubt(of group: String, in transaction: ReadTransaction) throws -> [OutboxEntry] {
+    let members =
+      try entries(where: "sent_together = ?", [.text(group)], in: transaction)
+      + laterEntries(where: "sent_together = ?", [.text(group)], in: transaction)
+    return members.sorted { $0.operationID ?? "" < $1.operationID ?? "" }
   }
 
   static func memberCount(of group: String, in transaction: ReadTransaction) throws -> Int {
     let select = try PreparedStatement(
-      "SELECT count(*) FROM bothy_outbox WHERE together = ?", in: transaction.database)
+      """
+      SELECT (SELECT count(*) FROM bothy_outbox WHERE together = ?1)
+        + (SELECT count(*) FROM bothy_later WHERE together = ?1)
+      """, in: transaction.database)
     select.bind(group, at: 1)
     defer { select.reset() }
     return try select.step() ? Int(select.int(at: 0)) : 0
+  }
+
+  /// The change as it is pending now; nil where it is not.
+  static func current(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry? {
+    guard let first = try self.entry(entry.record, in: transaction) else { return nil }
+    if first.revision == entry.revision { return first }
+    return try laterEntries(
+      where: "type = ? AND id = ? AND revision = ?",
+      [.text(entry.record.type), .text(entry.record.id), .int(entry.revision)], in: transaction
+    ).first
   }
 
   /// Whether any entry is tied to another.
@@ -83,6 +95,7 @@ extension Outbox {
     let select = try PreparedStatement(
       """
       SELECT EXISTS (SELECT 1 FROM bothy_outbox WHERE together IS NOT NULL)
+        OR EXISTS (SELECT 1 FROM bothy_later)
         OR EXISTS (SELECT 1 FROM bothy_outbox WHERE sent_together IS NOT NULL)
       """, in: transaction.database)
     defer { select.reset() }
@@ -93,14 +106,12 @@ extension Outbox {
   static func unit(of id: RecordID, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     guard let first = try entry(id, in: transaction) else { return [] }
     var unit = [first]
-    var records: Set<RecordID> = [id]
     var seen: Set<String> = []
     var open = [first.group, first.sentGroup].compactMap { $0 }
     while let group = open.popLast() {
       guard seen.insert(group).inserted else { continue }
-      let tied = try entries(
-        where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
-      for entry in tied where records.insert(entry.record).inserted {
+      for entry in try tied(by: group, in: transaction)
+      where !unit.contains(where: { $0.record == entry.record && $0.revision == entry.revision }) {
         unit.append(entry)
         open += [entry.group, entry.sentGroup].compactMap { $0 }
       }
@@ -108,17 +119,48 @@ extension Outbox {
     return unit
   }
 
-  /// Removes a record's entry; the changes that were written together with it are undone.
+  /// What is pending or in doubt of a together-write.
+  private static func tied(by group: String, in transaction: ReadTransaction) throws -> [OutboxEntry] {
+    try entries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
+      + laterEntries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
+  }
+
+  /// The entries of all records that a decision about all pending work of one is about: those that any of its
+  /// transactions changed, and so on.
+  static func closure(of id: RecordID, in transaction: ReadTransaction) throws -> [OutboxEntry] {
+    var closure: [OutboxEntry] = []
+    var (open, seen, groups): ([RecordID], Set<RecordID>, Set<String>) = ([id], [id], [])
+    while let record = open.popLast() {
+      guard let entry = try entry(record, in: transaction) else { continue }
+      closure.append(entry)
+      for change in try [entry] + later(of: record, in: transaction) {
+        for group in [change.group, change.sentGroup].compactMap({ $0 }) where groups.insert(group).inserted {
+          let records = try tied(by: group, in: transaction).map(\.record)
+          open += records.filter { seen.insert($0).inserted }
+        }
+      }
+    }
+    return closure
+  }
+
+  /// Removes all pending work of a record; the changes that were written together with it are undone.
   ///
   /// - Parameter note: notes in the journal what becomes of each.
   static func forget(
     _ id: RecordID, in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
   ) throws {
-    let unit = try unit(of: id, in: transaction)
-    for entry in unit.dropFirst() {
-      try InboxDecision.revert(entry, note(entry), in: transaction)
+    guard let first = try entry(id, in: transaction) else { return }
+    var done: Set<String> = []
+    for change in try [first] + later(of: id, in: transaction) {
+      for group in [change.group, change.sentGroup].compactMap({ $0 }) where done.insert(group).inserted {
+        for entry in try tied(by: group, in: transaction).reversed() where entry.record != id {
+          try InboxDecision.undo(entry, note(entry), in: transaction)
+        }
+      }
     }
-    if let entry = unit.first { try remove(id, note(entry), in: transaction) }
+    for entry in try later(of: id, in: transaction) { _ = try note(entry) }
+    try removeLater(of: id, in: transaction)
+    if let entry = try entry(id, in: transaction) { try remove(id, note(entry), in: transaction) }
   }
 
   /// The member of an entry's group that the server has refused, if there is one.

@@ -2,9 +2,10 @@ import BothyStore
 
 /// Reading entries.
 extension Outbox {
-  private static let columns = """
+  static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
-    container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in
+    container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in,
+    sent_revision
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -52,7 +53,7 @@ extension Outbox {
       state: OutboxEntry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
       retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
       reason: try row.text(at: 12).map(Rejection.init(json:)),
-      operationID: row.text(at: 10),
+      operationID: row.text(at: 10), sentRevision: row.isNull(at: 22) ? nil : row.int(at: 22),
       shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
       sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
@@ -80,7 +81,7 @@ extension Outbox {
   /// The ids of a type's records whose rows show pending work. Reads as many keys.
   static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
     let select = try PreparedStatement(
-      "SELECT id FROM bothy_outbox WHERE type = ? AND awaited IS NULL", in: transaction.database)
+      "SELECT id FROM bothy_outbox WHERE type = ? AND awaiting IN (0, 4)", in: transaction.database)
     select.bind(type, at: 1)
     defer { select.reset() }
     var ids: Set<String> = []

@@ -21,17 +21,19 @@ extension Outbox {
     }
     if change.isEmpty { return }
     transaction.touch(table, id.id)
-    guard let entry = try entry(id, in: transaction) else {
+    guard let entry = try top(of: id, in: transaction) else {
       return try begin(id, change, row, table, edited: edited, in: transaction)
     }
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET share = ?3, revision = revision + 1, attempts = 0, retry_at = 0,
-        reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END WHERE type = ?1 AND id = ?2
+      UPDATE \(entry.isLater ? "bothy_later" : "bothy_outbox") SET share = ?3, revision = revision + 1,
+        attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END
+      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?4" : "")
       """, in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)
     update.bind((entry.sharing?.then(change) ?? change).json, at: 3)
+    if entry.isLater { update.bind(entry.revision, at: 4) }
     try update.run()
   }
 

@@ -54,7 +54,7 @@ extension Outbox {
     try update.run()
     try setShadow(told, of: id, in: transaction)
     // The row carries the version too, for the day the entry is gone.
-    if let base, kind != .delete, entry?.isHidden != true {
+    if let base, kind != .delete, entry?.awaited == nil {
       try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
     }
   }
@@ -95,6 +95,7 @@ extension Outbox {
     in transaction: WriteTransaction
   ) throws -> Bool {
     try remove(entry.record, noted, in: transaction)
+    if entry.isBeneath { return try advance(entry, told: answer, isPulling: isPulling, in: transaction) }
     return try show(entry, told: answer, isPulling: isPulling, in: transaction)
   }
 

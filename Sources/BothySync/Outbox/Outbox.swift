@@ -45,7 +45,7 @@ struct Outbox: ChangeRecorder {
     for change in changes {
       let id = RecordID(type: transaction.catalog.tables[change.table].schema.name, id: change.id)
       guard known.insert(id).inserted else { continue }
-      try SyncedStore.setState(.held, of: id, in: transaction)
+      try Self.hold(id, in: transaction)
       transaction.drafts?.append(id)
     }
   }
@@ -69,11 +69,14 @@ struct Outbox: ChangeRecorder {
       case .delete: .delete
       }
     let mark = try Self.mark(id, in: transaction)
+    var before = change.before
     if mark?.isHidden == true {
+      before = try Self.entry(id, in: transaction).flatMap { try Self.local($0, table, in: transaction) }
       guard let laid = try Self.lay(change, on: id, table, in: transaction) else { return }
       kind = laid
     }
-    let last = kind == .delete ? change.before.map { table.document($0) } : nil
+    let last = kind == .delete ? before.map { table.document($0) } : nil
+    if let mark, try stacks(kind, on: id, mark, table, before: before, last, now, transaction) { return }
     let container = kind == .delete ? change.before?.container : nil
     var collapse = Collapse(
       mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
@@ -104,16 +107,30 @@ struct Outbox: ChangeRecorder {
         try Self.rebase(id, to: stale, table, at: now.time, in: transaction)
       }
       if let group = mark?.group { try Self.forgive(group, in: transaction) }
-      if let group = transaction.group { try Self.join(id, to: group, from: mark?.group, in: transaction) }
     case .annihilate:
-      // What made it and what deletes it share a record, and belong together though that is gone.
-      if let group = transaction.group, let former = mark?.group {
-        try Self.join(former, to: group, in: transaction)
-      }
       guard let entry = try Self.entry(id, in: transaction) else { return }
       let row = Journal.Row(entry, .withdrawn, .takenBack)
       try Self.end(entry, Journal.note(row, at: now.time, in: transaction), in: transaction)
     }
+  }
+
+  /// Whether the change is one on top of what is pending of the record, or of such a one, and was made so.
+  private func stacks(
+    _ kind: Operation.Kind, on id: RecordID, _ mark: Mark, _ table: TypeTable, before: StoredRow?,
+    _ last: FieldsDocument?, _ now: SyncClock.Reading, _ transaction: WriteTransaction
+  ) throws -> Bool {
+    let isPlain = mark.group == nil && mark.sentGroup == nil && transaction.group == nil
+    guard mark.awaiting == .beneath || !isPlain, let top = try Self.top(of: id, mark, in: transaction) else {
+      return false
+    }
+    if try Self.liesOnTop(of: top, in: transaction) {
+      try Self.stack(kind, on: top, table, before: before, last: last, at: now, in: transaction)
+    } else if top.isLater {
+      try Self.amend(top, table, by: kind, last: last, at: now, in: transaction)
+    } else {
+      return false
+    }
+    return true
   }
 
   private func begin(
@@ -173,13 +190,15 @@ extension Outbox {
     var hasBase: Bool
     var group: String?
     var sentGroup: String?
-    var isHidden: Bool
+    var awaiting: OutboxEntry.Awaited.Keeping?
+
+    var isHidden: Bool { awaiting != nil && awaiting != .beneath }
   }
 
   static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
     let select = try PreparedStatement(
       """
-      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaited IS NOT NULL
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaiting
       FROM bothy_outbox
       WHERE type = ? AND id = ?
       """, in: transaction.database)
@@ -190,7 +209,7 @@ extension Outbox {
     return Mark(
       kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
       hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4),
-      isHidden: select.int(at: 5) != 0)
+      awaiting: OutboxEntry.Awaited.Keeping(rawValue: select.int(at: 5)))
   }
 
   /// Ends pending work: the only way there is, and none without a row of the journal that says how.
@@ -205,22 +224,31 @@ extension Outbox {
   /// The smallest id of the operations whose outcome is unknown.
   static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
     let select = try PreparedStatement(
-      "SELECT min(operation) FROM bothy_outbox WHERE operation IS NOT NULL", in: transaction.database)
+      """
+      SELECT min(operation) FROM (SELECT min(operation) AS operation FROM bothy_outbox WHERE operation IS NOT NULL
+        UNION ALL SELECT min(operation) FROM bothy_later WHERE operation IS NOT NULL)
+      """, in: transaction.database)
     defer { select.reset() }
     return try select.step() ? select.text(at: 0) : nil
   }
 
   /// What was sent of the entry was not applied: it is no longer in doubt, and is sent again by a new operation. What the
   /// server has told of the record stays known.
-  static func recall(_ id: RecordID, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL,
-        together = coalesce(together, sent_together), sent_together = NULL WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    try update.run()
+  ///
+  /// - Parameter operation: the one that is meant, of the entry or of a change on top of it; nil for the entry's.
+  static func recall(_ id: RecordID, _ operation: String? = nil, in transaction: WriteTransaction) throws {
+    for table in operation == nil ? ["bothy_outbox"] : ["bothy_outbox", "bothy_later"] {
+      let update = try PreparedStatement(
+        """
+        UPDATE \(table) SET operation = NULL, sent = NULL, sent_revision = NULL,
+          together = coalesce(together, sent_together), sent_together = NULL
+        WHERE type = ?1 AND id = ?2\(operation == nil ? "" : " AND operation = ?3")
+        """, in: transaction.database)
+      update.bind(id.type, at: 1)
+      update.bind(id.id, at: 2)
+      if let operation { update.bind(operation, at: 3) }
+      try update.run()
+    }
   }
 
   /// Gives the row what the server has and this schema can't read.
@@ -242,14 +270,18 @@ extension Outbox {
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
-  static func setSent(_ operation: Operation, revision: Int64, in transaction: WriteTransaction) throws {
+  ///
+  /// - Parameter isLater: whether it lies on top of another, and has this revision.
+  static func setSent(
+    _ operation: Operation, revision: Int64, isLater: Bool = false, in transaction: WriteTransaction
+  ) throws {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET operation = ?3, sent_revision = ?4, sent = ?5, sent_together = ?6,
-        together = NULL
-      WHERE type = ?1 AND id = ?2
+      UPDATE \(isLater ? "bothy_later" : "bothy_outbox") SET operation = ?3, sent_revision = ?4, sent = ?5,
+        sent_together = ?6, together = NULL
+      WHERE type = ?1 AND id = ?2\(isLater ? " AND revision = ?7" : "")
       """, in: transaction.database)
     update.bind(operation.record.type, at: 1)
     update.bind(operation.record.id, at: 2)
@@ -257,6 +289,7 @@ extension Outbox {
     update.bind(revision, at: 4)
     update.bind(utf8: writer.bytes, at: 5)
     update.bind(operation.group?.id, at: 6)
+    if isLater { update.bind(revision, at: 7) }
     try update.run()
   }
 
@@ -324,8 +357,10 @@ extension Outbox {
   /// A scan.
   static func extent(in transaction: ReadTransaction) throws -> Extent {
     let select = try PreparedStatement(
-      "SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0) FROM bothy_outbox WHERE state = 0",
-      in: transaction.database)
+      """
+      SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0)
+      FROM (SELECT edited FROM bothy_outbox WHERE state = 0 UNION ALL SELECT edited FROM bothy_later WHERE state = 0)
+      """, in: transaction.database)
     defer { select.reset() }
     return try select.step()
       ? Extent(entries: select.int(at: 0), edited: select.int(at: 1)) : Extent(entries: 0, edited: 0)

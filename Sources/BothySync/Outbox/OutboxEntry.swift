@@ -25,6 +25,8 @@ public struct OutboxEntry: Sendable, Hashable {
   public var reason: Rejection?
   /// The operation whose outcome is unknown, if one was sent.
   public var operationID: String?
+  /// The revision that was sent.
+  var sentRevision: Int64?
   /// What the server has now, where a pull has told of a version newer than the base.
   public var shadow: ServerRecord?
   /// The container that the server has the record in; nil for the type's own, and where it has none.
@@ -38,10 +40,12 @@ public struct OutboxEntry: Sendable, Hashable {
   public var group: String?
   /// The same for what was sent and is in doubt.
   var sentGroup: String?
-  /// A change that readers do not see yet, and its caller waits for; nil for what the row shows.
+  /// What the entry makes of the record, where that lies in the entry; nil where the row shows it.
   var awaited: Awaited?
+  /// Whether the change waits on top of another of its record, and lies in `bothy_later`.
+  var isLater = false
 
-  /// A change that its caller waits for.
+  /// A change whose content lies in its entry: one that its caller waits for, or that has others on top of it.
   struct Awaited: Sendable, Hashable {
     /// What of the server's answer is written here. The raw values are those of the file.
     enum Keeping: Int64 {
@@ -49,6 +53,8 @@ public struct OutboxEntry: Sendable, Hashable {
       case thereAlone = 2
       /// Nothing, and no row is left: the store has no cache.
       case uncached = 3
+      /// What the next change on top of it says: the row shows the last of these.
+      case beneath = 4
     }
 
     var keeping: Keeping
@@ -59,7 +65,10 @@ public struct OutboxEntry: Sendable, Hashable {
   }
 
   /// Whether readers see the record without the change.
-  var isHidden: Bool { awaited != nil }
+  var isHidden: Bool { awaited.map { $0.keeping != .beneath } ?? false }
+
+  /// Whether other changes of the record wait on top of it.
+  var isBeneath: Bool { awaited?.keeping == .beneath }
 
   /// Whether the change is of all fields of a record of which nothing is kept here: there is no base to compare with.
   var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }

@@ -12,12 +12,14 @@ struct OutboxMigration {
     switch step {
     case .renameType(let from, let to):
       for table in [
-        "bothy_outbox", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_journal", "bothy_sharing",
-        "bothy_coverage", "bothy_stale",
+        "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_journal",
+        "bothy_sharing", "bothy_coverage", "bothy_stale",
       ] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
-      for (table, columns) in [("bothy_outbox", ["sent", "shadow"]), ("bothy_unreadable", ["record"])] {
+      for (table, columns) in [
+        ("bothy_outbox", ["sent", "shadow"]), ("bothy_later", ["sent"]), ("bothy_unreadable", ["record"]),
+      ] {
         for column in columns {
           try database.execute(
             sql: """
@@ -28,16 +30,20 @@ struct OutboxMigration {
         }
       }
       // The type's own container has its name.
-      for table in ["bothy_outbox", "bothy_unreadable", "bothy_cursor", "bothy_refetch", "bothy_given"] {
+      for table in [
+        "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_cursor", "bothy_refetch", "bothy_given",
+      ] {
         try database.execute(
           sql: "UPDATE OR IGNORE \(table) SET container = ?2 WHERE container = ?1", arguments: [from, to])
       }
-      try database.execute(
-        sql: "UPDATE bothy_outbox SET awaited_in = ?2 WHERE awaited_in = ?1", arguments: [from, to])
+      for table in ["bothy_outbox", "bothy_later"] {
+        try database.execute(
+          sql: "UPDATE \(table) SET awaited_in = ?2 WHERE awaited_in = ?1", arguments: [from, to])
+      }
       try forgetStagedPages()
     case .dropType(let type):
       try Journal.drop(type: type, in: database)
-      for table in ["bothy_outbox", "bothy_unreadable", "bothy_refetch", "bothy_given"] {
+      for table in ["bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given"] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
     case .makeSensitive(let type, let field):
@@ -73,7 +79,9 @@ struct OutboxMigration {
     for (column, isWhole) in [
       ("base", false), ("last", false), ("awaited", false), ("sent", true), ("shadow", true),
     ] {
-      try rewrite(type, in: "bothy_outbox", column, isWhole: isWhole, change)
+      for table in ["bothy_outbox", "bothy_later"] {
+        try rewrite(type, in: table, column, isWhole: isWhole, change)
+      }
     }
   }
 

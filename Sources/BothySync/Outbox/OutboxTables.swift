@@ -5,7 +5,9 @@ import BothyStore
 /// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that
 ///   rise with time are appended. `together` names the together-write whose changes wait in the row,
 ///   `sent_together` the one that was sent of it and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in`
-///   are of changes that readers do not see yet, see `Outbox+Awaited`.
+///   are of changes that readers do not see yet, see `Outbox+Awaited`, and of those with others on top of them.
+/// - `bothy_later`: changes that wait on top of others of their record, with the columns of the outbox, see
+///   `Outbox+Later`.
 /// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
 /// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
 /// - `bothy_unreadable`: records that the server has and that can't be read here, see `UnreadableTable`.
@@ -20,17 +22,29 @@ import BothyStore
 /// - `bothy_journal`: what became of local writes, see `Journal`.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
+  private static let columns = """
+    type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
+    edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
+    base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
+    last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
+    share TEXT, together TEXT, sent_together TEXT, awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT,
+    awaited_in TEXT
+    """
+
   static let all =
     [
+      "CREATE TABLE IF NOT EXISTS bothy_outbox (\(columns), PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID",
+      "CREATE TABLE IF NOT EXISTS bothy_later (\(columns), PRIMARY KEY (type, id, revision)) STRICT, WITHOUT ROWID",
       """
-      CREATE TABLE IF NOT EXISTS bothy_outbox (
-        type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
-        edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
-        base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
-        last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
-        share TEXT, together TEXT, sent_together TEXT, awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT,
-        awaited_in TEXT,
-        PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+      CREATE INDEX IF NOT EXISTS bothy_outbox_unsent ON bothy_outbox (type, id)
+      WHERE base_version = '\(Outbox.unsentVersion)'
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_later_together ON bothy_later (together) WHERE together IS NOT NULL
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_later_sent_together ON bothy_later (sent_together)
+      WHERE sent_together IS NOT NULL
       """,
       """
       CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL

@@ -8,7 +8,10 @@ extension PushBatchBuilder {
   mutating func addGroups() throws {
     let all = try Outbox.groups(in: transaction)
     guard !all.isEmpty else { return }
-    for group in all where !isFull { try add(group: group) }
+    for group in all where !isFull && batch.items.count < limit {
+      try add(group: group)
+      try addFollowing()
+    }
     while joined && !isFull {
       joined = false
       for group in try Outbox.groups(in: transaction) where !isFull { try add(group: group) }
@@ -16,15 +19,18 @@ extension PushBatchBuilder {
   }
 
   mutating func add(group: String) throws {
-    guard groups.insert(group).inserted else { return }
+    guard !groups.contains(group) else { return }
     let members = try Outbox.members(of: group, in: transaction)
+    // Its turn comes when the transactions before it were sent.
+    guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else { return }
+    groups.insert(group)
     if holdsGroups, let first = members.first {
       batch.holdsGroups = true
       return wait(Set(members.map(\.record)), for: first.record)
     }
     if let obstacle = members.first(where: { !isReady($0) }) { return block(members, by: obstacle.record) }
     let records = Set(members.map(\.record))
-    for record in records { visited[record] = .open }
+    for record in records where links[record] == nil { visited[record] = .open }
     var contents: [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])] = []
     var waiting: RecordID?
     for member in members {
@@ -62,35 +68,31 @@ extension PushBatchBuilder {
 
   /// A group whose outcome is unknown is sent again just as it was.
   mutating func addGroupInDoubt(_ group: String, _ records: Set<RecordID>?) throws {
-    let select = try PreparedStatement(
-      "SELECT type, id, sent, sent_revision FROM bothy_outbox WHERE sent_together = ? ORDER BY operation",
-      in: transaction.database)
-    select.bind(group, at: 1)
-    defer { select.reset() }
-    var found: [(operation: Operation, revision: Int64)] = []
-    var members: [RecordID] = []
-    while try select.step() {
-      let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      members.append(record)
-      if let operation = Self.operation(select.bytes(at: 2)) { found.append((operation, select.int(at: 3))) }
+    let members = try Outbox.membersInDoubt(of: group, in: transaction)
+    let found = try members.compactMap { entry in
+      try Outbox.sentOperation(of: entry, in: transaction).map { (operation: $0, entry: entry) }
     }
     guard found.count == members.count else {
-      unsendable += members
-      for member in members { visited[member] = .open }
+      for member in members { try Outbox.recall(member.record, member.operationID, in: transaction) }
       return
     }
     if let records, !found.contains(where: { records.contains($0.operation.record) }) { return }
+    guard try members.allSatisfy({ try goesBeneath($0) }) else {
+      // What one of them was made on was not applied, so none of them was.
+      for member in members { try Outbox.recall(member.record, member.operationID, in: transaction) }
+      return
+    }
     var waiting: RecordID?
-    for (operation, _) in found {
-      let revision = try Outbox.entry(operation.record, in: transaction)?.revision ?? 0
-      if try needsBlobs(operation, revision: revision) { waiting = operation.record }
+    for (operation, entry) in found where try needsBlobs(operation, revision: entry.revision) {
+      waiting = operation.record
     }
     if let waiting { return wait(Set(found.map(\.operation.record)), for: waiting) }
     guard batch.items.isEmpty || batch.items.count + found.count <= limit else {
       isFull = true
       return
     }
-    for (operation, revision) in found { addInDoubt(operation, revision: revision) }
+    guard groups.insert(group).inserted else { return }
+    for (operation, entry) in found { try addInDoubt(operation, of: entry) }
   }
 
   /// All of a group waits, for the blobs of one of its records or for pages that are missing.
@@ -104,7 +106,7 @@ extension PushBatchBuilder {
   }
 
   /// The records that the fields refer to and that the server has not yet.
-  private func newRecords(in fields: [String: JSONValue], _ table: TypeTable) throws -> [RecordID] {
+  func newRecords(in fields: [String: JSONValue], _ table: TypeTable) throws -> [RecordID] {
     var found: [RecordID] = []
     for field in table.schema.fields {
       guard let type = field.kind.target?.type, let value = fields[field.name] else { continue }

@@ -71,8 +71,9 @@ struct PushBatchBuilder {
   var joined = false
   /// Whether the rest goes by the next request: a group does not fit into this one.
   var isFull = false
-  /// Records whose stored operation can't be read: it is made anew.
-  var unsendable: [RecordID] = []
+  /// The records whose last operation others may follow, and those of them that were not looked at since.
+  var links: [RecordID: Link] = [:]
+  var following: [RecordID] = []
 
   /// How far chains of references are followed, on the stack of the writer's thread. The end of a longer chain
   /// goes by this request, and the rest by those after it.
@@ -98,50 +99,54 @@ struct PushBatchBuilder {
   mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
     givesBack = try GivenBack.isUsed(in: transaction)
     try addOperationsInDoubt(records.map(Set.init))
-    for record in unsendable {
-      try Outbox.recall(record, in: transaction)
-      visited[record] = nil
-    }
     if let records {
       for record in records where batch.items.count < limit {
         guard let entry = try Outbox.entry(record, in: transaction), entry.operationID == nil,
           entry.state == .pending, entry.retryAt <= now
         else { continue }
         try add(entry)
+        try addFollowing()
       }
       return batch
     }
+    try addFollowing()
     try addGroups()
     if isFull { return batch }
     let order = transaction.catalog.tablesByReference
     for table in order { try addPhase(.insert, table) }
     for table in order { try addPhase(.update, table) }
     for table in order.reversed() { try addPhase(.delete, table) }
+    try noteWaiting()
     return batch
   }
 
   private mutating func addOperationsInDoubt(_ records: Set<RecordID>?) throws {
     let select = try PreparedStatement(
       """
-      SELECT type, id, sent, sent_revision, sent_together, revision FROM bothy_outbox
+      SELECT type, id, sent_together FROM bothy_outbox
       INDEXED BY bothy_outbox_open
       WHERE operation IS NOT NULL AND retry_at <= ? AND state <> 2 ORDER BY retry_at > 0, operation LIMIT ?
       """, in: transaction.database)
     select.bind(now, at: 1)
     select.bind(Int64(records == nil ? limit : -1), at: 2)
-    defer { select.reset() }
+    var found: [(record: RecordID, group: String?)] = []
     while try select.step() {
       let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      if visited[record] != nil { continue }
-      if let group = select.text(at: 4) {
+      found.append((record, select.text(at: 2)))
+    }
+    select.reset()
+    for (record, group) in found where visited[record] == nil {
+      if let group {
         try addGroupInDoubt(group, records)
-      } else if batch.items.count < limit, records?.contains(record) ?? true {
-        guard let operation = Self.operation(select.bytes(at: 2)) else {
-          unsendable.append(record)
+      } else if batch.items.count < limit, records?.contains(record) ?? true,
+        let entry = try Outbox.entry(record, in: transaction)
+      {
+        guard let operation = try Outbox.sentOperation(of: entry, in: transaction) else {
+          try Outbox.recall(record, in: transaction)
           continue
         }
-        if try needsBlobs(operation, revision: select.int(at: 5)) || waits(operation) { continue }
-        addInDoubt(operation, revision: select.int(at: 3))
+        if try needsBlobs(operation, revision: entry.revision) || waits(operation) { continue }
+        try addInDoubt(operation, of: entry)
       }
       if isFull { return }
     }
@@ -170,9 +175,11 @@ struct PushBatchBuilder {
     try? JSONReader.read(bytes) { try Operation(from: &$0) }  // what this module wrote is else readable
   }
 
-  mutating func addInDoubt(_ operation: Operation, revision: Int64) {
+  mutating func addInDoubt(_ operation: Operation, of entry: OutboxEntry) throws {
+    let revision = entry.sentRevision ?? entry.revision
     batch.items.append(.init(operation: operation, revision: revision, isPartial: false, isInDoubt: true))
     visited[operation.record] = .sent
+    if revision == entry.revision { try link(entry, operation.id) }
   }
 
   private mutating func addPhase(_ kind: Operation.Kind, _ table: TypeTable) throws {
@@ -183,7 +190,10 @@ struct PushBatchBuilder {
       let entries = try Outbox.entries(
         where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
         [.text(type), .text(last), .int(kind.number), .int(now)], limit: limit, in: transaction)
-      for entry in entries where batch.items.count < limit && visited[entry.record] == nil { try add(entry) }
+      for entry in entries where batch.items.count < limit && visited[entry.record] == nil {
+        try add(entry)
+        if !following.isEmpty { try addFollowing() }
+      }
       guard entries.count == limit, let next = entries.last else { return }
       last = next.record.id
     }
@@ -268,10 +278,10 @@ struct PushBatchBuilder {
       return nil
     }
     if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
-      && entry.sharing == nil,
+      && entry.sharing == nil && !entry.isLater,
       try SecretWork.secrets(of: entry.record, table, transaction.secretStore).isEmpty
     {
-      var agreed = Journal.Row(entry, .accepted, entry.awaited == nil ? .agreed : .online)
+      var agreed = Journal.Row(entry, .accepted, entry.isHidden ? .online : .agreed)
       agreed.version = entry.base?.version
       try Outbox.end(entry, Journal.note(agreed, in: transaction), in: transaction)
       return nil
@@ -316,16 +326,21 @@ struct PushBatchBuilder {
     // A deletion since the server was looked at counts more than what it gets back.
     var base = entry.base?.version
     if base == nil && givesBack { base = try GivenBack.state(of: entry, in: transaction)?.position }
-    let operation = Operation(
+    if entry.isLater { base = nil }
+    var operation = Operation(
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert
         ? container : entry.kind == .update ? entry.destination(container) : nil, base: base,
       fields: fields,
       modified: sendsTimes && entry.isEditTimeReliable && !entry.isHidden ? entry.edited : nil,
       sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
-    try Outbox.setSent(operation, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
+    operation.after = try predecessor(of: entry)
+    try Outbox.setSent(
+      operation, revision: isPartial ? entry.revision - 1 : entry.revision, isLater: entry.isLater,
+      in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))
+    if !isPartial { try link(entry, operation.id) }
   }
 
   /// The fields of `document` that differ from the base; cleared ones are null. All of them without a base.

@@ -127,6 +127,13 @@ extension TypeTable {
   }
 }
 
+extension PreparedStatement {
+  /// Binds a document as text, or null.
+  func bind(_ document: FieldsDocument?, at parameter: Int32) {
+    if let document { bind(utf8: document.bytes, at: parameter) } else { bind(String?.none, at: parameter) }
+  }
+}
+
 extension FieldValue {
   /// What the value's JSON text is read as.
   fileprivate var json: JSONValue? {

@@ -13,6 +13,7 @@ extension Settlement {
   mutating func settle(group: Operation.Group, _ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)])
     throws
   {
+    if try waitsBeneath(sent) { return }
     if sent.allSatisfy(\.verdict.isApplied) {
       for (item, verdict) in sent { try settle(item, verdict) }
       return
@@ -29,7 +30,7 @@ extension Settlement {
       for member in members { try postpone(member.entry, doubt) }
       return
     }
-    for member in members { try Outbox.recall(member.entry.record, to: group.id, in: transaction) }
+    for member in members { try Outbox.recall(member.entry.record, in: transaction) }
     // What was changed since is sent as it is now, and decided then.
     let isAsSent =
       members.count == sent.count
@@ -102,7 +103,8 @@ extension Settlement {
         try postpone(entry, rejection)
       }
     }
-    guard isAsSent && isDiscarded else { return }
+    guard isAsSent else { return }
+    if !isDiscarded { return refusedTogether += members.map(\.record) }
     let reasons = Dictionary(refused.map { ($0.entry.record, $0.rejection) }, uniquingKeysWith: { $1 })
     for entry in members {
       guard let reason = reasons[entry.record] ?? refused.first?.rejection else { continue }
@@ -135,7 +137,7 @@ extension Settlement {
   }
 
   /// Where the server's state stays for one record that was changed here, it stays for all.
-  private mutating func carryOut(
+  mutating func carryOut(
     _ choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], of unit: [OutboxEntry]
   ) throws {
     if try choices.contains(where: { try keepsServer($0.choice, $0.entry, $0.current) }) {
@@ -162,7 +164,7 @@ extension Settlement {
     _ choice: MergeDecision, _ entry: OutboxEntry, _ current: ServerRecord?
   ) throws -> Bool {
     let table = try transaction.catalog.table(entry.record.type)
-    let row = try transaction.row(table, id: entry.record.id)
+    let row = try Outbox.local(entry, table, in: transaction)
     switch choice {
     case .server: return isEdited(entry, row, table)
     case .client: return false
@@ -177,12 +179,22 @@ extension Settlement {
   /// Undoes the change here: the record becomes the newest that the server has told of it. A pull that has told of it
   /// does not tell again.
   private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
+    // What gave way with another of its transaction meanwhile is over.
+    guard let entry = try Outbox.current(entry, in: transaction) else { return }
     let table = try transaction.catalog.table(entry.record.type)
-    let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
+    let lost = try Outbox.local(entry, table, in: transaction).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
     let told = entry.told(since: current) ?? entry.told
     let version = current.flatMap { $0.isAbsence ? nil : $0.version }
     let noted = try journal(entry, .overwritten, .together, loses: true, to: told, version: version)
+    if entry.isLater {
+      // What was made on top of it in another transaction has lost its ground.
+      guard let next = try Outbox.undo(later: entry, noted, in: transaction), let group = next.group else {
+        return
+      }
+      for entry in try Outbox.members(of: group, in: transaction) { try giveWay(entry, nil) }
+      return
+    }
     try InboxDecision.revert(entry, told: current, noted, in: transaction)
     report.note(
       entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)
@@ -209,7 +221,7 @@ extension Settlement {
     func look(_ changes: [ServerRecord]) throws {
       for change in changes {
         guard let entry = try Outbox.entry(change.id, in: transaction),
-          entry.group != nil || entry.sentGroup != nil
+          entry.group != nil || entry.sentGroup != nil || entry.isBeneath
         else { continue }
         let base = entry.base?.version ?? ""
         let differs = isRebasing ? change.version != base : change.version.isNewer(than: base)
@@ -232,29 +244,54 @@ extension Settlement {
       ? HistoryComparison(transaction).isOther(page, history)
       : PullState.load(page.scope, in: transaction).isOtherHistory
     if isOtherHistory { return true }
-    var open = Dictionary(
-      try Self.pullConflicts(page, in: transaction).map { ($0.entry.record, $0) }, uniquingKeysWith: { $1 })
-    var ready:
-      [(choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], unit: [OutboxEntry])] =
-        []
-    while let conflict = open.first?.value {
+    let conflicts = try Self.pullConflicts(page, in: transaction)
+    if conflicts.isEmpty { return true }
+    for conflict in conflicts {
       let unit = try Outbox.unit(of: conflict.entry.record, in: transaction)
       if unit.contains(where: { $0.operationID != nil }) { return false }
-      var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
-      var failed = false
-      for entry in unit {
-        guard let conflict = open.removeValue(forKey: entry.record) else { continue }
-        guard let known = pullDecisions[entry.record], known.version == conflict.change.version,
-          known.decision.revision == entry.revision
-        else { return false }
-        switch known.decision.result {
-        case .success(let choice): choices.append((entry, conflict.change, choice))
-        case .failure: failed = true  // asked again when it is sent; until then the record stays as it is
-        }
-      }
-      if !failed { ready.append((choices, unit)) }
+      if try decision(on: conflict.entry, conflict.change) == nil { return false }
     }
-    for (choices, unit) in ready { try carryOut(choices, of: unit) }
-    return true
+    // What lies on top of a change that gives way has its turn, and its conflict, in the same step.
+    var done: [RecordID: Int64] = [:]
+    while true {
+      let open = Dictionary(
+        try Self.pullConflicts(page, in: transaction).filter { done[$0.entry.record] != $0.entry.revision }
+          .map { ($0.entry.record, $0) }, uniquingKeysWith: { $1 })
+      guard let first = open.first?.value else { return true }
+      try settle(first, open, &done)
+    }
+  }
+
+  private mutating func settle(
+    _ first: PullConflict, _ open: [RecordID: PullConflict], _ done: inout [RecordID: Int64]
+  ) throws {
+    let unit = try Outbox.unit(of: first.entry.record, in: transaction)
+    var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
+    var isFailed = false
+    for entry in unit where !entry.isLater {
+      guard let conflict = open[entry.record] else { continue }
+      done[entry.record] = entry.revision
+      switch try decision(on: entry, conflict.change) {
+      case .success(let choice)?: choices.append((entry, conflict.change, choice))
+      // Asked again when it is sent; until then the record stays as it is.
+      case .failure?, nil: isFailed = true
+      }
+    }
+    if !isFailed { try carryOut(choices, of: unit) }
+  }
+
+  /// What the policy decides about a change of a page, where that is known or can be known now.
+  private func decision(
+    on entry: OutboxEntry, _ change: ServerRecord
+  ) throws -> Result<MergeDecision, any Error>? {
+    if let known = pullDecisions[entry.record], known.version == change.version,
+      known.decision.revision == entry.revision
+    {
+      return known.decision.result
+    }
+    guard try Conflicts.unreadable(entry.record, change, in: transaction) == nil,
+      case .success(let context)? = try Conflicts.context(entry.record, change, true, in: transaction)?.0
+    else { return nil }
+    return Conflicts.decided(context, configuration).map { .success($0) }
   }
 }

@@ -9,6 +9,7 @@ struct Settlement {
   let backoff: Backoff
   /// The decisions on conflicts, made before the transaction, by operation id.
   let decisions: [String: ConflictDecision]
+  let configuration: SyncConfiguration
   /// Those on records of together-writes that a pull brings in other versions.
   var pullDecisions: [RecordID: PullDecision] = [:]
   /// The scopes that syncs pull as configured.
@@ -17,6 +18,8 @@ struct Settlement {
   var history: ServerHistory?
   /// Together-writes whose conflicts wait for the pages that show what they are about.
   var undecided: [[Member]] = []
+  /// Records of together-writes that the server has refused.
+  var refusedTogether: [RecordID] = []
   var report: SyncReport
   /// Whether pages came with the answer.
   var isPulling = false
@@ -41,7 +44,8 @@ struct Settlement {
   mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
     let id = item.operation.record
     guard var entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else {
-      return
+      // One on top of another that was not taken.
+      return verdict.isApplied ? () : try Outbox.recall(id, item.operation.id, in: transaction)
     }
     let table = try transaction.catalog.table(id.type)
     // Read before the journal is cut: its limits may leave nothing of it.
@@ -73,6 +77,7 @@ struct Settlement {
         try settle(first.item, first.verdict)
       }
     }
+    for record in refusedTogether { try Outbox.absorb(record, in: transaction) }
     if !batch.items.isEmpty { try Journal.trim(to: journalLimits, at: clock.now(), in: transaction) }
   }
 
@@ -101,6 +106,10 @@ struct Settlement {
         let made = try told ?? made(item.operation, entry, version, modified)
         answers[id] = made
         return try end(entry, newer ?? made, noted)
+      }
+      if entry.isBeneath {
+        return try settle(
+          beneath: entry, told ?? made(item.operation, entry, version, modified), newer, noted)
       }
       if let told = newer ?? told { return try end(entry, told, noted) }
       try Outbox.remove(id, noted, in: transaction)
@@ -206,6 +215,8 @@ struct Settlement {
     if let live {
       try become(live, entry, noted)
       report.note(id, .updatedCache)
+    } else if entry.isBeneath {
+      try end(entry, current ?? .unknown(id), noted)
     } else {
       var orphans = Orphans(transaction, orphans)
       // The entry goes first: one that makes the record again may follow it.
@@ -228,7 +239,7 @@ struct Settlement {
     {
       // It was not moved here: where it is, is for the server to say.
       row.container = live.container == table.schema.name ? nil : live.container
-      if entry.isHidden {
+      if entry.awaited != nil {
         try Outbox.setLocal(entry, table, row, in: transaction)
       } else {
         try transaction.setContainer(live.container, table, id: entry.record.id)
@@ -278,6 +289,7 @@ struct Settlement {
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
     try Outbox.setLocal(entry, table, row, in: transaction)
+    if entry.isBeneath { try Outbox.rebase(id, from: before, to: row, in: transaction) }
     if let live { try know(live) }
     try Outbox.reopen(
       id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil,
@@ -292,73 +304,6 @@ struct Settlement {
     return try PushBatchBuilder.changedFields(local, since: base).contains {
       result[$0.key] ?? .null != $0.value
     }
-  }
-
-  // MARK: refusals
-
-  /// The server has the record as it can't be read here: nothing is decided about it.
-  mutating func setAside(_ found: UnreadableRecord, _ current: ServerRecord?) throws {
-    try UnreadableTable.keep(found, current, in: transaction)
-    report.unreadable.append(found)
-  }
-
-  private mutating func reject(
-    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection
-  ) throws {
-    if entry.isHidden && !rejection.leavesDoubt {
-      return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
-    }
-    guard entry.revision == item.revision else {
-      // Edited since: it is sent as it is now, where the server has answered.
-      try tell(failure(entry, rejection, nextRetry: clock.now()))
-      return rejection.leavesDoubt ? () : try Outbox.recall(entry.record, in: transaction)
-    }
-    if rejections(entry.record.type) == .discardAndRefetch && !rejection.leavesDoubt {
-      try report.failures.append(failure(entry, rejection, nextRetry: nil))
-      return try discard(entry, table, rejection)
-    }
-    try postpone(entry, rejection)
-  }
-
-  /// Undoes the local change: the row is what the server last told, and the next pull asks for the record.
-  mutating func discard(_ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection) throws {
-    let lost = try transaction.row(table, id: entry.record.id).map { table.document($0) }
-    report.overwritten.append(Overwritten(record: entry.record, fields: lost))
-    let noted = try journal(
-      entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
-    let container = try Outbox.container(of: entry, in: transaction)
-    try InboxDecision.revert(entry, noted, in: transaction)
-    try Refetch.mark(entry.record, in: container, in: transaction)
-  }
-
-  /// Keeps the entry with the reason, to be tried later or, when it was refused as often as its type allows, not
-  /// until somebody decides. A change on which the server failed inside was not refused, and is always tried later.
-  mutating func postpone(_ entry: OutboxEntry, _ rejection: Rejection) throws {
-    var state = OutboxEntry.State.pending
-    if case .quarantine(let limit) = rejections(entry.record.type), entry.attempts + 1 >= limit,
-      rejection.code != Rejection.mergeFailed && !rejection.leavesDoubt
-    {
-      state = .quarantined
-    }
-    let retryAt = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
-    let noted = try tell(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
-    try Outbox.postpone(
-      entry.record, rejection, noted, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
-      in: transaction)
-  }
-
-  /// Tells of a refusal that leaves the change pending.
-  @discardableResult
-  mutating func tell(_ failure: SyncFailure) throws -> Journal.Noted {
-    report.failures.append(failure)
-    return try Journal.note(failure, at: clock.now(), in: transaction)
-  }
-
-  func failure(_ entry: OutboxEntry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
-    SyncFailure(
-      record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
-      nextRetry: nextRetry, revision: entry.revision,
-      local: try Outbox.localContent(of: entry.record, in: transaction))
   }
 
   // MARK: shared

@@ -113,8 +113,7 @@ struct HistoryComparison {
     guard isSameServer else { return false }
     if change.isDeleted && entry.kind == .delete {
       let row = Journal.Row(entry, .accepted, .otherHistory)
-      try Outbox.remove(entry.record, Journal.note(row, in: transaction), in: transaction)
-      try evictHidden(entry)
+      try end(entry, change, Journal.note(row, in: transaction))
       return true
     }
     try Outbox.forgetTold(entry.record, in: transaction)
@@ -162,10 +161,15 @@ struct HistoryComparison {
     return FieldsDocument(common)
   }
 
-  /// A deletion that readers do not see yet has a row.
-  private func evictHidden(_ entry: OutboxEntry) throws {
-    guard entry.isHidden else { return }
-    try transaction.evict(transaction.catalog.table(entry.record.type), id: entry.record.id)
+  /// Ends a deletion of what the server does not have. One that readers do not see yet has a row.
+  private func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
+    if entry.isBeneath {
+      try Outbox.end(entry, told: told, noted, in: transaction)
+    } else {
+      try Outbox.remove(entry.record, noted, in: transaction)
+      guard entry.isHidden else { return }
+      try transaction.evict(transaction.catalog.table(entry.record.type), id: entry.record.id)
+    }
   }
 
   /// Ends the snapshot of a scope: what it lacks nobody has deleted, so pending changes of it become inserts, whatever
@@ -179,8 +183,7 @@ struct HistoryComparison {
       }
       if entry.kind == .delete {
         let row = Journal.Row(entry, .accepted, .otherHistory)
-        try Outbox.remove(entry.record, Journal.note(row, in: transaction), in: transaction)
-        try evictHidden(entry)
+        try end(entry, .unknown(entry.record), Journal.note(row, in: transaction))
         continue
       }
       try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)

@@ -25,6 +25,9 @@ public struct Operation: Sendable, Hashable {
   public var container: String?
   /// The version that the change was made against; nil for a record that the server has never acknowledged.
   public var base: String?
+  /// The operation of the same request that the change was made on top of, by its id; its result takes the place of `base`.
+  /// Where the server does not apply that one, this one waits.
+  public var after: String?
   /// The fields to set. A null clears the field.
   public var fields: [String: JSONValue]
   /// When the user made the change, in milliseconds, corrected to the server's clock; nil lets the server say.
@@ -70,7 +73,7 @@ public struct Operation: Sendable, Hashable {
 }
 
 extension Operation {
-  /// Writes `{"id","kind","type","record","container"?,"base"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
+  /// Writes `{"id","kind","type","record","container"?,"base"?,"after"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
   /// "group"?,"secrets"?}`: set fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
@@ -89,6 +92,10 @@ extension Operation {
     if let base {
       writer.key("base")
       writer.value(base)
+    }
+    if let after {
+      writer.key("after")
+      writer.value(after)
     }
     if let modified {
       writer.key("modified")
@@ -140,6 +147,7 @@ extension Operation {
       id: id, kind: kind, record: RecordID(type: type, id: record), container: members.container,
       base: members.base, fields: members.fields, modified: members.modified, sharing: members.sharing,
       group: members.group)
+    after = members.after
     secrets = Secrets(members.secrets)
   }
 
@@ -150,6 +158,7 @@ extension Operation {
     var record: String?
     var container: String?
     var base: String?
+    var after: String?
     var modified: Int64?
     var fields: [String: JSONValue] = [:]
     var cleared: [String] = []
@@ -170,6 +179,7 @@ extension Operation {
       case "record": record = try reader.string()
       case "container": container = try reader.nextIsNull() ? nil : reader.string()
       case "base": base = try reader.nextIsNull() ? nil : reader.string()
+      case "after": after = try reader.nextIsNull() ? nil : reader.string()
       case "modified": modified = try reader.nextIsNull() ? nil : reader.int()
       case "sharing": sharing = try reader.nextIsNull() ? nil : SharingChange(from: &reader)
       case "secrets": try reader.object { secrets[$0] = try $1.string() }

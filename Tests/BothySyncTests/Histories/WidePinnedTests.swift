@@ -153,4 +153,24 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A transaction on top of an edit is known again after a crash that lost both answers")
+  func crashBetween() async throws {
+    let found = try await problems(
+      seed: 24,
+      [
+        .init(policy: .clientWins, refusals: .keep, batch: 5, page: 3, skew: 0, scopes: ["box"]),
+        .init(policy: .clientWins, refusals: .keep, batch: 3, page: 2, skew: 20_482_626, scopes: [""]),
+        .init(
+          policy: .clientWins, refusals: .quarantine, batch: 4, page: 6, skew: 75_871_095, scopes: [""]),
+        .init(policy: .clientWins, refusals: .keep, batch: 2, page: 1, skew: -33_484_388, scopes: [""]),
+      ],
+      [
+        .sync(2, .both, [], during: nil),
+        .write(2, .init(what: .remake, record: 4, place: 2)),
+        .together(2, [.init(what: .move, record: 4, place: 1), .init(what: .own, record: 3, place: 0)]),
+        .killUntold(2, at: 8, [.none, .none]),
+      ])
+    #expect(found == [])
+  }
 }

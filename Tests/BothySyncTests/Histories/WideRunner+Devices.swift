@@ -43,7 +43,9 @@ extension WideRunner {
 
   /// What is pending no more was decided about: one record, and what was written together with it.
   private func forget(_ before: [OutboxEntry], _ index: Int, _ why: String, _ after: [OutboxEntry]) -> Bool {
-    let gone = Set(before.map(\.record)).subtracting(after.map(\.record))
+    // Of a record whose first change is gone another may have taken its place.
+    let left = Set(after.map { "\($0.record) \($0.revision)" })
+    let gone = before.filter { !left.contains("\($0.record) \($0.revision)") }.map(\.record)
     for record in gone { intent.decided(record.id, on: index, why) }
     return !gone.isEmpty
   }

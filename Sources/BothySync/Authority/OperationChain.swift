@@ -1,0 +1,35 @@
+import BothyStore
+
+/// What the operations of one request are made on top of others of it. Pure.
+struct OperationChain {
+  /// The versions that operations of the request have made, by their ids; kept only where some operation names another.
+  private var versions: [String: String] = [:]
+  private let isUsed: Bool
+
+  init(_ operations: [Operation]) { isUsed = operations.contains { $0.after != nil } }
+
+  /// The verdicts on operations that stand or fall together, where one of them is made on top of an operation that was not
+  /// applied before it in this request; nil where none is.
+  func waiting(_ unit: [Operation]) -> [Outcome.Verdict]? {
+    guard isUsed, let missing = unit.lazy.compactMap(\.after).first(where: { versions[$0] == nil }) else {
+      return nil
+    }
+    return unit.map { _ in .waiting(on: missing) }
+  }
+
+  /// The operation against the version that the one before it has made.
+  func resolved(_ operation: Operation) -> Operation {
+    guard isUsed, let after = operation.after, operation.kind != .insert else { return operation }
+    var resolved = operation
+    resolved.base = versions[after]
+    return resolved
+  }
+
+  mutating func note(_ operation: Operation, _ verdict: Outcome.Verdict) {
+    guard isUsed else { return }
+    switch verdict {
+    case .applied(let version, _, _), .duplicate(let version, _, _): versions[operation.id] = version
+    case .conflict, .rejected, .waiting: break
+    }
+  }
+}

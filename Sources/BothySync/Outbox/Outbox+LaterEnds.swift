@@ -1,0 +1,176 @@
+import BothyStore
+
+/// The ends of changes that others lie on, and of those on top: the next one's turn, undoing one between others, and going
+/// on from another state.
+extension Outbox {
+  /// Undoes a later change; what lies on top of it stays. Returns the next one, where that was made on what is undone.
+  @discardableResult
+  static func undo(
+    later entry: OutboxEntry, _: Journal.Noted, in transaction: WriteTransaction
+  ) throws -> OutboxEntry? {
+    let (id, table) = (entry.record, try transaction.catalog.table(entry.record.type))
+    let beneath = try laterEntries(
+      where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
+      [.text(id.type), .text(id.id), .int(entry.revision)], limit: 1, in: transaction
+    ).first
+    let first = try self.entry(id, in: transaction)
+    let before = try (beneath ?? first).flatMap { try local($0, table, in: transaction) }
+    if try !later(of: id, above: entry.revision, limit: 1, in: transaction).isEmpty {
+      let row = try local(entry, table, in: transaction)
+      try rebase(id, from: row, to: before, above: entry.revision, in: transaction)
+    } else if let before {
+      try transaction.replace(table, id: id.id, before)
+    } else {
+      try transaction.evict(table, id: id.id)
+    }
+    try removeLater(entry, in: transaction)
+    guard let next = try later(of: id, above: entry.revision, limit: 1, in: transaction).first,
+      next.base.map({ Content($0, id.type) }) != before.map({ Content($0, table) })
+    else { return nil }
+    return next
+  }
+
+  /// Has the next change of a record become its entry, when the first has ended. True when a value had to be filled in or
+  /// left aside.
+  ///
+  /// Where the server has what the next was made on, it goes on from there. Else its conflict with what the server has
+  /// is decided when it is sent.
+  static func advance(
+    _ ended: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
+  ) throws -> Bool {
+    let id = ended.record
+    let told = answer == nil ? ended.told : ended.told(since: answer)
+    let live = told.flatMap { $0.isDeleted ? nil : $0 }
+    var rest = try later(of: id, limit: 2, in: transaction)
+    while let next = rest.first, next.kind == .delete && live == nil {
+      let row = Journal.Row(
+        next, told == nil ? .withdrawn : .accepted, told == nil ? .takenBack : .agreed)
+      _ = try Journal.note(row, in: transaction)
+      try removeLater(next, in: transaction)
+      rest = try later(of: id, limit: 2, in: transaction)
+    }
+    guard var next = rest.first else {
+      return try show(ended, told: answer, isPulling: isPulling, in: transaction)
+    }
+    let isSame =
+      live.map { live in
+        next.base.map { Content($0, id.type) } == Content(OutboxEntry.Base(live), id.type)
+      } ?? false
+    if let live, isSame || next.base == nil {
+      next.base = OutboxEntry.Base(live)
+      if next.kind == .insert { next.kind = .update }
+    } else if told == nil {
+      // The server never had it: what is here of it is new there.
+      (next.base, next.kind) = (nil, .insert)
+    }
+    try begin(next, isLast: rest.count == 1, isLeaving: ended.isLeaving, in: transaction)
+    if let told, !isSame, next.base?.version != told.version { try hear(told, in: transaction) }
+    var known = try KnownSharing(transaction)
+    if let told = ended.told(since: answer) { try known.set(told.isDeleted ? .nobody : told.sharing, of: id) }
+    if rest.count == 1, let live {
+      try transaction.setVersion(live.version, transaction.catalog.table(id.type), id: id.id)
+    }
+    // It was sent on top of what ended otherwise: what the server made of it is asked for.
+    if next.operationID != nil && !isSame {
+      try Refetch.mark(id, in: live?.container ?? ended.container, in: transaction)
+    }
+    return false
+  }
+
+  private static func begin(
+    _ next: OutboxEntry, isLast: Bool, isLeaving: Bool, in transaction: WriteTransaction
+  ) throws {
+    func bind(_ statement: PreparedStatement) {
+      statement.bind(next.record.type, at: 1)
+      statement.bind(next.record.id, at: 2)
+    }
+    let insert = try PreparedStatement(
+      "INSERT INTO bothy_outbox SELECT * FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?3",
+      in: transaction.database)
+    bind(insert)
+    insert.bind(next.revision, at: 3)
+    try insert.run()
+    try delete(next, in: transaction)
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET kind = ?3, base_version = ?4, base = ?5, container = ?6, leaving = ?7, awaiting = ?8
+      WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    bind(update)
+    update.bind(next.kind.number, at: 3)
+    update.bind(next.base?.version, at: 4)
+    update.bind(next.base?.fields, at: 5)
+    update.bind(next.base == nil ? next.container : next.base?.container, at: 6)
+    update.bind(isLeaving ? 1 : 0, at: 7)
+    update.bind(isLast ? 0 : OutboxEntry.Awaited.Keeping.beneath.rawValue, at: 8)
+    try update.run()
+  }
+
+  /// Ends all changes on top of a record's entry, of which the journal has been told.
+  static func removeLater(of id: RecordID, in transaction: WriteTransaction) throws {
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_later WHERE type = ? AND id = ?", in: transaction.database)
+    delete.bind(id.type, at: 1)
+    delete.bind(id.id, at: 2)
+    try delete.run()
+  }
+
+  /// Has the changes on top of one go on from another state than they were made on: with what they changed, and for the
+  /// rest as that state is.
+  ///
+  /// Stops at a change of what differs between the two. The server answers that one with a conflict, and the merge policy
+  /// decides. Of two counts and the like both stand.
+  static func rebase(
+    _ id: RecordID, from former: StoredRow?, to current: StoredRow?, above revision: Int64 = .min,
+    in transaction: WriteTransaction
+  ) throws {
+    guard let former, let current else { return }
+    let table = try transaction.catalog.table(id.type)
+    var (old, new) = (Content(former, table), Content(current, table))
+    guard old != new else { return }
+    for entry in try later(of: id, above: revision, in: transaction) where old != new {
+      guard let base = entry.base, Content(base, id.type) == old else { return }
+      // A deletion of what others changed meanwhile is for the merge policy.
+      guard entry.kind != .delete, let row = try local(entry, table, in: transaction) else { return }
+      let mine = Content(row, table)
+      guard let fields = try moved(mine, from: old, to: new, table.schema) else { return }
+      try setBase(of: entry, new, in: transaction)
+      var repaired = false
+      let moved = try table.row(
+        fields, container: mine.container == old.container ? new.container : mine.container,
+        version: row.version, repaired: &repaired)
+      try setLocal(entry, table, moved, in: transaction)
+      (old, new) = (mine, Content(moved, table))
+    }
+  }
+
+  /// What a change makes of another state; nil where it changed what differs there.
+  private static func moved(
+    _ mine: Content, from old: Content, to new: Content, _ schema: TypeSchema
+  ) throws -> FieldsDocument? {
+    if mine.container != old.container && new.container != old.container { return nil }
+    let (before, after) = try (old.fields.members(), new.fields.members())
+    let members = try mine.fields.members()
+    for name in Set(before.keys).union(after.keys) where before[name] != after[name] {
+      let isChanged = members[name] != before[name]
+      guard !isChanged || schema[name]?.merge.ofOnePerson != .client && schema[name] != nil else {
+        return nil
+      }
+    }
+    return FieldsDocument(members.laid(on: after, since: before, schema))
+  }
+
+  private static func setBase(
+    of entry: OutboxEntry, _ content: Content, in transaction: WriteTransaction
+  ) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_later SET base = ?4, container = ?5 WHERE type = ?1 AND id = ?2 AND revision = ?3",
+      in: transaction.database)
+    update.bind(entry.record.type, at: 1)
+    update.bind(entry.record.id, at: 2)
+    update.bind(entry.revision, at: 3)
+    update.bind(content.fields, at: 4)
+    update.bind(content.container == entry.record.type ? nil : content.container, at: 5)
+    try update.run()
+  }
+}

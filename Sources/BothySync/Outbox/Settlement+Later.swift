@@ -1,0 +1,71 @@
+import BothyStore
+
+/// What the server's word makes of changes that lie beneath others of their record.
+extension Settlement {
+  /// The server has taken one: the next goes on from what it has made of the record.
+  ///
+  /// - Parameter newer: what was told of the record since.
+  mutating func settle(
+    beneath entry: OutboxEntry, _ made: ServerRecord, _ newer: ServerRecord?, _ noted: Journal.Noted
+  ) throws {
+    let table = try transaction.catalog.table(entry.record.type)
+    if newer == nil, !made.isDeleted {
+      var repaired = false
+      let row = try table.row(
+        made.fields, container: made.container, version: made.version, repaired: &repaired)
+      let local = try Outbox.local(entry, table, in: transaction)
+      try Outbox.rebase(entry.record, from: local, to: row, in: transaction)
+    }
+    // It was sent on top of another that was undone here: what the server has of both is asked for.
+    if entry.base?.version == Outbox.unsentVersion {
+      try Refetch.mark(entry.record, in: made.container, in: transaction)
+    }
+    try end(entry, newer ?? made, noted)
+  }
+
+  /// Whether any of these operations is of a change on top of one that was not taken. Then all of them wait again; those
+  /// that the server has taken nevertheless stay in doubt.
+  func waitsBeneath(_ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)]) throws -> Bool {
+    let isBlocked = try sent.contains { item, _ in
+      let id = item.operation.record
+      guard let entry = try Outbox.entry(id, in: transaction), entry.isBeneath,
+        entry.operationID != item.operation.id
+      else { return false }
+      return try Outbox.later(of: id, in: transaction).contains { $0.operationID == item.operation.id }
+    }
+    guard isBlocked else { return false }
+    if !sent.contains(where: \.verdict.isApplied) {
+      for (item, _) in sent { try Outbox.recall(item.operation.record, item.operation.id, in: transaction) }
+    }
+    return true
+  }
+
+  /// Decides the conflicts of changes whose turn came because those beneath them ended otherwise than they were made on, in
+  /// the same step: no reader sees a part of a transaction that is on its way out. Those that a policy of the app's own
+  /// decides are decided when they are sent.
+  mutating func decideLater() throws {
+    var left: Set<RecordID> = []
+    while let entry = try Outbox.undecided(in: transaction).first(where: { !left.contains($0.record) }) {
+      let current = entry.shadow
+      guard try Conflicts.unreadable(entry.record, current, in: transaction) == nil,
+        case .success(let context)? = try Conflicts.context(
+          entry.record, current, entry.group != nil, in: transaction)?.0,
+        let choice = Conflicts.decided(context, configuration)
+      else {
+        left.insert(entry.record)
+        continue
+      }
+      let unit = entry.group == nil ? [entry] : try Outbox.unit(of: entry.record, in: transaction)
+      if unit.contains(where: { $0.operationID != nil }) {
+        left.insert(entry.record)
+        continue
+      }
+      try carryOut([(entry, current, choice)], of: unit)
+      if let now = try Outbox.entry(entry.record, in: transaction), now.revision == entry.revision,
+        now.base?.version == Outbox.unsentVersion
+      {
+        left.insert(entry.record)
+      }
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Transactions that share a record with others that were not sent yet: each is sent for itself, in its order.
+@Suite("Transactions on top of others", .faultsStrike, .timeLimit(.minutes(10)))
+struct LaterTransactionStories {
+  /// Shops that add each sale to a shared register.
+  private func shops(_ configure: (inout SyncConfiguration) -> Void = { _ in }) async throws -> Pair {
+    let pair = try Pair(schema: .countingBank, policy: .fieldMerge, configure)
+    try pair.b.open(["register": 0])
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    pair.a.remote.forgetRequests()
+    return pair
+  }
+
+  @Test("Two tills with fifty offline sales each and one register lose none and count all")
+  func tills() async throws {
+    let pair = try await shops()
+    for number in 0..<50 {
+      try pair.a.sell(1, as: "a\(number)")
+      try pair.b.sell(100, as: "b\(number)")
+    }
+    let (first, second) = (await pair.a.store.sync(), await pair.b.store.sync())
+    #expect(first.pushed == 100 && second.pushed == 100)
+    #expect(first.requests <= 4 && second.requests <= 6, "\(first.requests) and \(second.requests) requests")
+    #expect(try await pair.isEven())
+    let balances = try await pair.world.serverBalances()
+    #expect(balances["register"] == 50 + 5000)
+    #expect(balances.count == 101)
+  }
+
+  @Test("Five thousand offline transactions over one record arrive, each as one")
+  func thousands() async throws {
+    let pair = try await shops()
+    for number in 0..<5000 { try pair.a.sell(1, as: "s\(number)") }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 10_000)
+    #expect(report.requests <= 25, "\(report.requests) requests")
+    #expect(Set(pair.a.operations.compactMap { $0.group?.id }).count == 5000)
+    #expect(try await pair.world.serverBalances()["register"] == 5000)
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A sale that is refused keeps those after it waiting, and goes without them when it is undone")
+  func refused() async throws {
+    let schema = Schema(types: Schema.countingBank.types + [Note.schema])
+    let rules = AuthorityRules(
+      schema: Schema(types: Schema.countingBank.types + (AuthorityRules.withoutNotes.schema?.types ?? [])))
+    let pair = try Pair(schema: schema, rules: rules, policy: .fieldMerge) {
+      $0.rejectionPolicy = .quarantine(after: 1)
+    }
+    try pair.a.open(["register": 0])
+    await pair.a.store.sync()
+    for (amount, note) in [(5, "refused"), (3, nil)] {
+      try await pair.a.store.write(.together) { transaction in
+        try transaction.insert(Note(id: "s\(amount)", "sale", note: note))
+        try transaction.update(BankAccount.self, id: "register") { $0.balance += amount }
+      }
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.blocked.contains(Blocked(record: .note("s3"), by: .account("register"))))
+    #expect(Set(try pair.a.store.inbox().map(\.record)) == [.note("s5"), .account("register")])
+    #expect(try pair.a.balance("register") == 8)
+    #expect(try await pair.world.serverBalances() == ["register": 0])
+    #expect(try pair.a.store.receipt(for: .note("s3")).state == .pending)
+    try pair.a.store.resolve(.note("s5"), .revert)
+    #expect(try pair.a.balance("register") == 3)
+    #expect(try pair.a.noteIDs() == ["s3"])
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverBalances() == ["register": 3])
+  }
+
+  @Test("A transaction that is undone before its turn leaves the others as they are", arguments: [0, 1, 2])
+  func undone(_ which: Int) async throws {
+    let pair = try await shops()
+    for number in 0..<3 { try pair.a.sell([1, 10, 100][number], as: "s\(number)") }
+    try pair.a.store.resolve(.account("s\(which)"), .revert)
+    let left = 111 - [1, 10, 100][which]
+    #expect(try pair.a.balance("register") == left)
+    #expect(try pair.a.balance("s\(which)") == nil)
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverBalances()["register"] == left)
+    #expect(try await pair.world.serverBalances().count == 3)
+  }
+
+  @Test("What gives way takes nothing along that was written later", arguments: [false, true])
+  func givesWay(isTogether: Bool) async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
+    try pair.b.retitle("T2", "theirs")
+    await pair.b.store.sync()
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
+    }
+    try await pair.a.store.write(isTogether ? .together : .separately) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.note = "later" }
+    }
+    let receipt = try pair.a.store.receipt(for: .note("T1"))
+    let report = await pair.a.store.sync()
+    #expect(Set(report.overwritten.map(\.record)) == [.note("T1"), .note("T2")])
+    #expect(try await pair.isEven())
+    #expect(try pair.a.note("T1") == Note(id: "T1", "start", note: "later"))
+    #expect(try pair.a.title("T2") == "theirs")
+    guard case .merged = try await receipt.outcome() else {
+      Issue.record("\(try await receipt.outcome())")
+      return
+    }
+  }
+
+  @Test("Each of two transactions has its own verdict")
+  func verdicts() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try pair.b.retitle("T2", "theirs")
+    await pair.b.store.sync()
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "first" }
+    }
+    let first = try pair.a.store.receipt(for: .note("T1"))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "second" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "second" }
+    }
+    let second = try pair.a.store.receipt(for: .note("T1"))
+    await pair.a.store.sync()
+    guard case .accepted = try await first.outcome(), case .overwritten = try await second.outcome() else {
+      Issue.record("\(try await first.outcome()) and \(try await second.outcome())")
+      return
+    }
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title("T1") == "first")
+  }
+
+  @Test("An edit on top of a transaction that is refused cures it", arguments: [false, true])
+  func cured(isBefore: Bool) async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], rules: .withoutNotes) {
+      $0.rejectionPolicy = .quarantine(after: 1)
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.note = "refused" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "together" }
+    }
+    if isBefore { try pair.a.edit("T1") { $0.note = nil } }
+    await pair.a.store.sync()
+    if !isBefore { try pair.a.edit("T1") { $0.note = nil } }
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T2") == "together")
+  }
+
+  @Test("What is deleted in one transaction and made again in the next is both", arguments: [false, true])
+  func deletedAndMade(losesAnswer: Bool) async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.delete(Note.self, id: "T1")
+      try transaction.update(Note.self, id: "T2") { $0.title = "deleted" }
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(Note(id: "T1", "again"))
+      try transaction.update(Note.self, id: "T2") { $0.title = "again" }
+    }
+    try await pair.a.store.write(.together) { try $0.delete(Note.self, id: "T2") }
+    if losesAnswer { pair.a.loseAnswer() }
+    await pair.a.store.sync()
+    #expect(pair.a.operations.prefix(5).map { $0.group?.size } == [2, 2, 2, 2, nil])
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T1") == "again")
+    #expect(try await pair.server("T2") == nil)
+  }
+
+  @Test("Transactions whose answer is lost are made once each, over a restart", arguments: [false, true])
+  func lostAnswer(restarts: Bool) async throws {
+    let pair = try await shops()
+    for number in 0..<5 { try pair.a.sell(1, as: "s\(number)") }
+    pair.a.loseAnswer(carrying: "s3")
+    await pair.a.store.sync()
+    if restarts { try pair.a.restart() }
+    try pair.a.sell(10, as: "after")
+    await pair.b.store.sync()
+    try pair.b.sell(100, as: "other")
+    await pair.b.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverBalances()["register"] == 115)
+    #expect(Set(pair.a.operations.map(\.id)).count <= 14)
+  }
+}
+
+extension SimulatedDevice {
+  /// Adds a sale, and its amount to the register, in one together-write.
+  fileprivate func sell(_ amount: Int, as id: String) throws {
+    try store.write(.together) { transaction in
+      try transaction.insert(BankAccount(id, amount))
+      try transaction.update(BankAccount.self, id: "register") { $0.balance += amount }
+    }
+  }
+}
