@@ -147,6 +147,7 @@ struct Conflicts: Sendable {
       schema: table.schema,
       container: row.map { $0.container ?? id.type }, baseContainer: entry.container ?? id.type)
     context.isAwaited = entry.isHidden
+    context.table = table
     return (.success(context), entry.revision)
   }
 }
@@ -166,7 +167,7 @@ struct MergeError: Error, CustomStringConvertible {
       let server = context.serverFields?[field.name] ?? .null
       let isUnread = !server.isNull && (try? FieldValue(json: server, kind: field.kind)) == nil
       return isUnread
-        || [context.client, context.serverFields].contains {
+        || [context.client, context.serverFields, context.deleted].contains {
           $0.map { $0[field.name] == fields[field.name] } ?? false
         }
     }
@@ -179,7 +180,8 @@ struct MergeError: Error, CustomStringConvertible {
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) where !value.isNull {
       guard let field = schema[name] else {
         // A field of a later schema is carried along; one that nobody has is a mistake.
-        if context.serverFields?[name] != nil || context.client?[name] != nil { continue }
+        let sides = [context.serverFields, context.client, context.deleted]
+        if sides.contains(where: { $0?[name] != nil }) { continue }
         self.init(message: "The merged record has a field '\(name)', which \(schema.name) has not.")
         return
       }

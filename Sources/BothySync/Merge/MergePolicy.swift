@@ -68,6 +68,8 @@ public struct MergeContext: Sendable {
   public var isTogether = false
   /// The declared type, where this schema knows it.
   public var schema: TypeSchema?
+  /// The table of the type.
+  var table: TypeTable?
   /// The container that the record is in here; nil when it was deleted here.
   public var container: String?
   /// The container that the server last told of.

@@ -1,0 +1,203 @@
+public import BothyStore
+
+/// A record that was changed here and on the server since both last agreed, as values of its type.
+///
+/// A field that this app can't read shows its default, or else zero, an empty text or nothing. A secret shows nothing.
+public struct Conflict<E: Entity>: Sendable {
+  /// The record as both last agreed on it; nil for one that was made here.
+  public var base: E?
+  /// The record as it is here; nil where it was deleted here.
+  public var local: E?
+  /// The record as it is on the server; nil where it was deleted there, or never was.
+  public var remote: E?
+  /// What merging field by field makes of it, to start from; nil where that makes no record.
+  public var suggestion: E?
+  /// What is pending here: an insert, an update or a deletion.
+  public var change: Operation.Kind
+
+  /// For tests of an app's rules.
+  public init(
+    base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil, change: Operation.Kind = .update
+  ) {
+    self.base = base
+    self.local = local
+    self.remote = remote
+    self.suggestion = suggestion
+    self.change = change
+  }
+}
+
+/// What a typed rule makes of a conflict.
+public enum ConflictResolution<E: Entity>: Sendable {
+  /// The record here stays and is sent; a deletion here stands.
+  case local
+  /// The server's record replaces the one here, which the report then names as overwritten.
+  case remote
+  /// This value under the record's id; what differs from the server's record is sent.
+  ///
+  /// What the value says nothing new about stays as the server has it: fields that this app does not know or can't read,
+  /// and secrets.
+  case merged(E)
+}
+
+extension MergePolicies {
+  /// Sets the policy of one type.
+  ///
+  /// - Parameter kinds: the local changes that it is for; empty, it is for all that have no policy of their own for the
+  ///   type. So the order of such calls does not matter.
+  public mutating func set<E: Entity>(
+    _ policy: MergePolicy, for type: E.Type, on kinds: Set<Operation.Kind> = []
+  ) {
+    var own = types[E.typeName] ?? PerType()
+    if kinds.isEmpty { own.default = policy }
+    if kinds.contains(.insert) { own.inserts = policy }
+    if kinds.contains(.update) { own.updates = policy }
+    if kinds.contains(.delete) { own.deletes = policy }
+    types[E.typeName] = own
+  }
+
+  /// Sets a rule of the app's own for one type, which is given the record as values of that type.
+  ///
+  /// It may suspend and throw, and runs outside any transaction, as a `MergePolicy.custom` does. Where a side can't be
+  /// read as the type, the rule is not asked: the record stays pending and the failure is reported.
+  ///
+  /// ```swift
+  /// policies.set(for: Hut.self) { conflict in
+  ///   guard let local = conflict.local, var merged = conflict.suggestion else { return .remote }
+  ///   merged.beds = local.beds
+  ///   return .merged(merged)
+  /// }
+  /// ```
+  ///
+  /// - Parameter kinds: as for a policy.
+  public mutating func set<E: Entity>(
+    for type: E.Type, on kinds: Set<Operation.Kind> = [],
+    _ rule: @escaping @Sendable (Conflict<E>) async throws -> ConflictResolution<E>
+  ) {
+    let policy = MergePolicy.custom(E.typeName) { context in
+      try await TypedConflict<E>(context).decide(rule)
+    }
+    set(policy, for: type, on: kinds)
+  }
+}
+
+/// The sides of one conflict as documents and as values, and the way back from a value to a document.
+private struct TypedConflict<E: Entity> {
+  private let table: TypeTable
+  private let change: Operation.Kind
+  private let base: Side?
+  private let local: Side?
+  private let remote: Side?
+  private let suggestion: Side?
+  /// What a merged value is laid on.
+  private let ground: Side?
+
+  /// Throws `MergeError` where a side can't be read as the type.
+  init(_ context: MergeContext) throws {
+    guard let table = context.table else {
+      throw MergeError(message: "The store's schema has no type \(E.typeName), so its rule was not asked.")
+    }
+    func side(_ name: String, _ members: [String: JSONValue]?) throws -> Side? {
+      do { return try members.map { try Side($0, context.record, table) } } catch {
+        throw MergeError(
+          message:
+            "\(context.record) can't be read as \(E.typeName) as it is \(name), so its rule was not asked: "
+            + "\(error) Update the app, or decide about the record in the inbox.")
+      }
+    }
+    self.table = table
+    change = context.operation
+    base = try side("in the base", context.base)
+    local = try side("here", context.client)
+    remote = try side("on the server", context.serverFields)
+    let merged: [String: JSONValue]? =
+      switch FieldMerge.decide(context) {
+      case .client: context.client
+      case .server: context.serverFields
+      case .merged(let members): members
+      }
+    // A merge that is no value of the type is none to start from.
+    suggestion = try? side("merged", merged)
+    ground = try remote ?? local ?? side("deleted", context.deleted)
+  }
+
+  func decide(
+    _ rule: @Sendable (Conflict<E>) async throws -> ConflictResolution<E>
+  ) async throws -> MergeDecision {
+    let conflict = Conflict(
+      base: base?.entity, local: local?.entity, remote: remote?.entity, suggestion: suggestion?.entity,
+      change: change)
+    switch try await rule(conflict) {
+    case .local: return .client
+    case .remote: return .server
+    case .merged(let entity): return .merged(try members(of: entity))
+    }
+  }
+
+  /// The document of a merged value. Where the value says nothing new, what it is laid on stays as it is: members
+  /// without a field, and what a field's own type leaves out of it.
+  private func members(of entity: E) throws -> [String: JSONValue] {
+    let given = Record(entity)
+    var row =
+      ground?.row ?? StoredRow(values: table.schema.fields.map { $0.defaultValue ?? .null })
+    row.unknownFields = nil
+    for name in E.schema.fields.map(\.name) {
+      let value = given[name]
+      guard let position = table.positions[name] else {
+        if value.isNull { continue }
+        throw MergeError(
+          message: "The merged record has a field '\(name)', which \(table.schema.name) has not.")
+      }
+      // A secret is on its own way to the server.
+      if table.schema.fields[position].isSensitive { continue }
+      if let ground, ground.shown[name] == value { continue }
+      if let side = [local, suggestion, base].lazy.compactMap({ $0 }).first(where: { $0.shown[name] == value }
+      ) {
+        if !side.isFilledIn(position, table) { row.values[position] = side.row.values[position] }
+        continue
+      }
+      guard value.fits(table.schema.fields[position]) else {
+        throw MergeError(message: "The merged record's \(table.schema.name).\(name) does not fit its field.")
+      }
+      row.values[position] = value
+    }
+    if let ground, let carried = try table.carrying(ground.document, in: row, since: ground.document) {
+      row = carried
+    }
+    return try table.document(row).members()
+  }
+
+  /// One state of the record.
+  private struct Side {
+    let document: FieldsDocument
+    let row: StoredRow
+    let entity: E
+    /// The fields as the value gives them back, which is not always how they came.
+    let shown: Record
+
+    init(_ members: [String: JSONValue], _ id: RecordID, _ table: TypeTable) throws {
+      var isRepaired = false
+      document = FieldsDocument(members)
+      row = try table.row(
+        document, container: id.type, version: nil, upTo: JSONReader.maximumValueDepth + 1,
+        repaired: &isRepaired)
+      var record = Record(E.typeName, id: id.id)
+      for (field, value) in zip(table.schema.fields, row.values) { record[field.name] = value }
+      entity = try record.entity()
+      shown = Record(entity)
+    }
+
+    /// Whether the field has a value here that was never written: what stands there can't be read.
+    func isFilledIn(_ position: Int, _ table: TypeTable) -> Bool {
+      // Written by this module, so it parses.
+      let aside = row.unknownFields.flatMap { try? JSONValue(parsing: $0).objectValue } ?? [:]
+      let names = table.asideNames[position]
+      guard aside[names[0]] != nil else { return false }
+      let kind = table.schema.fields[position].kind
+      // An alias that can't be read gave no value.
+      return !names.dropFirst().contains { alias in
+        aside[alias].flatMap { try? FieldValue(json: $0, kind: kind) } == row.values[position]
+      }
+    }
+  }
+}

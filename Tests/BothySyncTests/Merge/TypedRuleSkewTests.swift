@@ -1,0 +1,223 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+/// Typed rules of an old app over records that newer apps write: what the type does not know is lost by no answer.
+@Suite("Typed merge rules and what they can't see", .timeLimit(.minutes(5)))
+struct TypedRuleSkewTests {
+  private typealias Rule = @Sendable (Conflict<Poster>) async throws -> ConflictResolution<Poster>
+  private static let id = RecordID(type: "Poster", id: "P1")
+
+  private struct Fleet {
+    let world: SimulatedWorld
+    let newer: SimulatedDevice
+    let older: SimulatedDevice
+
+    /// What the server has of P1, nil where it has none.
+    func server() async throws -> [String: JSONValue]? {
+      try await world.serverRecords()[TypedRuleSkewTests.id]?.fields.members()
+    }
+
+    /// Changes P1 in the newer app and sends that.
+    func editNewer(_ fields: [String: FieldValue]) async throws {
+      try newer.change { _ = try $0.update(TypedRuleSkewTests.id, fields: fields) }
+      await newer.store.sync()
+    }
+
+    func editOlder(_ change: (inout Poster) -> Void) throws {
+      try older.change { _ = try $0.update(Poster.self, id: "P1") { change(&$0) } }
+    }
+  }
+
+  /// A newer and an older app that have P1; the older one's rule is typed.
+  private func fleet(_ rule: @escaping Rule) async throws -> Fleet {
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies.set(for: Poster.self, rule)
+    let world = try SimulatedWorld()
+    let fleet = Fleet(
+      world: world, newer: try world.addDevice("newer", schema: .newPosters),
+      older: try world.addDevice("older", schema: .posters, configuration: configuration))
+    try fleet.newer.put(
+      Record(
+        "Poster", id: "P1",
+        [
+          "title": "a", "stars": "many", "look": .json(#"{"frame":"oak","size":1}"#), "spot": "hall",
+          "shape": "round",
+        ]))
+    for device in [fleet.newer, fleet.older] { await device.store.sync() }
+    return fleet
+  }
+
+  private func expectEven(_ fleet: Fleet) async throws {
+    await fleet.newer.store.sync()
+    let digest = try await fleet.world.serverDigest().digest
+    for device in [fleet.newer, fleet.older] { #expect(try device.store.digest().digest == digest) }
+    #expect(try fleet.older.store.outbox().isEmpty)
+  }
+
+  @Test("A merged value keeps what the type can't read, as the server has it")
+  func carried() async throws {
+    let rules: [Rule] = [
+      { conflict in conflict.local.map { .merged($0) } ?? .remote },
+      { conflict in conflict.suggestion.map { .merged($0) } ?? .remote },
+      { conflict in
+        guard var poster = conflict.remote else { return .remote }
+        poster.title = "mine"
+        return .merged(poster)
+      },
+      { _ in .merged(Poster("mine")) },
+    ]
+    for rule in rules {
+      let fleet = try await fleet(rule)
+      try await fleet.editNewer(["title": "b", "stars": "few", "shape": "square"])
+      try fleet.editOlder { $0.title = "mine" }
+      await fleet.older.store.sync()
+      let server = try #require(try await fleet.server())
+      #expect(server["stars"] == "few" && server["shape"] == "square")
+      #expect(server["title"] != "a")
+      try await expectEven(fleet)
+    }
+  }
+
+  @Test("What a field's own type leaves out of its JSON stays where it was not changed")
+  func nested() async throws {
+    let fleet = try await fleet { conflict in conflict.local.map { .merged($0) } ?? .remote }
+    try await fleet.editNewer(["look": .json(#"{"frame":"ash","size":1}"#)])
+    try fleet.editOlder { $0.title = "mine" }
+    await fleet.older.store.sync()
+    #expect(try await fleet.server()?["look"] == ["frame": "ash", "size": 1])
+    try await expectEven(fleet)
+  }
+
+  @Test("A field that the rule gives another value replaces what could not be read")
+  func written() async throws {
+    let fleet = try await fleet { conflict in
+      guard var poster = conflict.remote else { return .remote }
+      (poster.stars, poster.place, poster.look) = (5, "stairs", .init(size: 2))
+      return .merged(poster)
+    }
+    try await fleet.editNewer(["title": "b"])
+    try fleet.editOlder { $0.title = "mine" }
+    await fleet.older.store.sync()
+    #expect(
+      try await fleet.server() == [
+        "title": "b", "score": 0, "stars": 5, "colour": "red", "look": ["size": 2], "place": "stairs",
+        "shape": "round",
+      ])
+    #expect(try fleet.older.store.outbox().isEmpty)
+  }
+
+  @Test("What stands in for a field that can't be read here overwrites nobody's value")
+  func filledIn() async throws {
+    let fleet = try await fleet { conflict in conflict.local.map { .merged($0) } ?? .remote }
+    let other = try fleet.world.addDevice("other", schema: .posters)
+    await other.store.sync()
+    try other.change { _ = try $0.update(Poster.self, id: "P1") { $0.stars = 5 } }
+    await other.store.sync()
+    try fleet.editOlder { $0.title = "mine" }
+    await fleet.older.store.sync()
+    #expect(try await fleet.server()?["title"] == "mine")
+    #expect(try await fleet.server()?["stars"] == 5)
+    #expect(try fleet.older.store.store.fetch(Poster.self, id: "P1")?.stars == 5)
+  }
+
+  @Test("A value under an alias is seen, and stays where it was not changed")
+  func aliases() async throws {
+    for takesMine in [true, false] {
+      let seen = Mutex<[String?]>([])
+      let fleet = try await fleet { conflict in
+        seen.withLock { $0 += [conflict.base?.place, conflict.local?.place, conflict.remote?.place] }
+        guard var poster = conflict.local else { return .remote }
+        if !takesMine { poster.place = conflict.remote?.place }
+        return .merged(poster)
+      }
+      try await fleet.editNewer(["spot": "attic"])
+      try fleet.editOlder { ($0.title, $0.place) = ("mine", "stairs") }
+      await fleet.older.store.sync()
+      #expect(seen.withLock { $0 } == ["hall", "stairs", "attic"])
+      let server = try #require(try await fleet.server())
+      #expect(server["place"] == (takesMine ? "stairs" : nil))
+      #expect(server["spot"] == (takesMine ? nil : "attic"))
+      #expect(server["title"] == "mine")
+    }
+  }
+
+  @Test("A record that the server deleted is made again with what the type can't read")
+  func remade() async throws {
+    let fleet = try await fleet { conflict in conflict.local.map { .merged($0) } ?? .remote }
+    try fleet.newer.change { _ = try $0.delete(Self.id) }
+    await fleet.newer.store.sync()
+    try fleet.editOlder { $0.title = "mine" }
+    await fleet.older.store.sync()
+    let server = try #require(try await fleet.server())
+    #expect(server["title"] == "mine" && server["stars"] == "many" && server["shape"] == "round")
+    try await expectEven(fleet)
+  }
+
+  @Test("A side that is no value of the type leaves the record pending, and asks no rule")
+  func unreadable() async throws {
+    let calls = Calls()
+    let fleet = try await fleet { conflict in
+      calls.add()
+      return .remote
+    }
+    try await fleet.editNewer(["colour": "green"])
+    try fleet.editOlder { $0.title = "mine" }
+    let failures = await fleet.older.store.sync().failures
+    #expect(failures.map(\.code) == ["mergeFailed"])
+    #expect(failures.first?.message.contains("on the server") == true)
+    #expect(calls.count == 0)
+    #expect(try fleet.older.store.store.fetch(Poster.self, id: "P1")?.title == "mine")
+    #expect(try await fleet.server()?["colour"] == "green")
+    try await fleet.editNewer(["colour": "blue"])
+    await fleet.older.store.sync()
+    #expect(calls.count == 1)
+    try await expectEven(fleet)
+  }
+
+  @Test("A value that no field can take decides nothing")
+  func impossible() async throws {
+    let fleet = try await fleet { conflict in
+      guard var poster = conflict.local else { return .remote }
+      poster.weight = .nan
+      return .merged(poster)
+    }
+    try await fleet.editNewer(["title": "b"])
+    try fleet.editOlder { $0.title = "mine" }
+    #expect(await fleet.older.store.sync().failures.map(\.code) == ["mergeFailed"])
+    #expect(try fleet.older.store.isPending(Self.id))
+    #expect(try await fleet.server()?["title"] == "b")
+  }
+
+  @Test("A rule sees no secret, and none that it gives goes anywhere")
+  func secrets() async throws {
+    let taken = Mutex<[String?]>([])
+    var rules = AuthorityRules()
+    rules.receiveSecrets = { _, _, secrets in taken.withLock { $0.append(secrets.values["pin"]) } }
+    let seen = Mutex<[String?]>([])
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies.set(for: Poster.self) { conflict in
+      seen.withLock { $0 += [conflict.local?.pin, conflict.remote?.pin, conflict.suggestion?.pin] }
+      guard var poster = conflict.local else { return .remote }
+      poster.pin = "of the rule"
+      return .merged(poster)
+    }
+    let world = try SimulatedWorld(rules: rules)
+    let b = try world.addDevice("b", schema: .posters)
+    let a = try world.addDevice("a", schema: .posters, configuration: configuration)
+    try b.change { try $0.insert(Poster(id: "P1", "start")) }
+    for device in [b, a] { await device.store.sync() }
+    try b.change { _ = try $0.update(Poster.self, id: "P1") { $0.title = "b" } }
+    await b.store.sync()
+    try a.change { _ = try $0.update(Poster.self, id: "P1") { ($0.title, $0.pin) = ("a", "1234") } }
+    await a.store.sync()
+    #expect(seen.withLock { $0 } == [nil, nil, nil])
+    #expect(taken.withLock { $0.last } == "1234")
+    #expect(taken.withLock { !$0.contains("of the rule") })
+    let server = try await world.serverRecords()[Self.id]?.fields.members()
+    #expect(server?["title"] == "a" && server?["pin"] == nil)
+    #expect(try a.store.outbox().isEmpty)
+  }
+}
