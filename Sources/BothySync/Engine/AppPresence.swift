@@ -11,17 +11,19 @@ final class AppPresence: Sendable {
 
   private let state = Mutex(State())
 
-  var isForeground: Bool {
-    get { state.withLock { $0.isForeground } }
-    set {
-      let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-        state.isForeground = newValue
-        guard newValue else { return [] }
-        defer { state.waiters = [:] }
-        return Array(state.waiters.values)
-      }
-      for waiter in waiters { waiter.resume() }
+  var isForeground: Bool { state.withLock { $0.isForeground } }
+
+  /// Takes in where the app is now. True if it was in the background and came back.
+  func set(isForeground: Bool) -> Bool {
+    let (isBack, waiters) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
+      let isBack = isForeground && !state.isForeground
+      state.isForeground = isForeground
+      guard isForeground else { return (false, []) }
+      defer { state.waiters = [:] }
+      return (isBack, Array(state.waiters.values))
     }
+    for waiter in waiters { waiter.resume() }
+    return isBack
   }
 
   /// Returns once the app is in the foreground, or the task is cancelled.

@@ -148,6 +148,11 @@ public struct SyncTriggers: OptionSet, Sendable, Hashable {
   /// A second later, so that many are sent as one. Each look after a commit scans what is pending.
   public static let commit = SyncTriggers(rawValue: 32)
 
-  /// All six: what a configuration has unless told otherwise.
-  public static let `default`: SyncTriggers = [.save, .start, .timer, .reachability, .hints, .commit]
+  /// The app came back from the background, as `SyncedStore.isForeground` was told; at once.
+  public static let foreground = SyncTriggers(rawValue: 64)
+
+  /// All seven: what a configuration has unless told otherwise.
+  public static let `default`: SyncTriggers = [
+    .save, .start, .timer, .reachability, .hints, .commit, .foreground,
+  ]
 }

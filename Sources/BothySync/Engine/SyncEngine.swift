@@ -55,8 +55,10 @@ final class SyncEngine: Sendable {
   private var governor: SyncGovernor { pass.governor }
   /// Whether a pass runs or waits for its turn.
   var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
-  /// Whether `run()` is running and waits after failures: it tries again by itself.
-  var isWaitingToRetry: Bool { state.withLock { $0.isLooping } && retries.end != nil }
+  /// Whether `run()` is running.
+  var isLooping: Bool { state.withLock { $0.isLooping } }
+  /// Whether it waits after failures: it tries again by itself.
+  var isWaitingToRetry: Bool { isLooping && retries.end != nil }
 
   /// How many wait for the reports of passes that others run.
   var joinedCount: Int { state.withLock { $0.passes.values.reduce(0) { $0 + $1.count } } }

@@ -1,13 +1,18 @@
 import BothyStore
 
 /// What makes syncs unasked: the timer for what is pending, polls of a remote that gives no hints, writes that went past
-/// the synced store.
+/// the synced store, the app's coming back.
 extension SyncedStore {
   /// Whether the app is in the foreground, as it says: set false when it goes to the background. There the timer and
-  /// polls rest; what came due meanwhile is done once the app is back.
+  /// polls rest; what came due meanwhile is done once the app is back. Its coming back is a trigger of its own,
+  /// `SyncTriggers.foreground`.
   public var isForeground: Bool {
     get { presence.isForeground }
-    set { presence.isForeground = newValue }
+    set {
+      let isBack = presence.set(isForeground: newValue)
+      // A `run()` that begins later has triggers for its start.
+      if isBack && engine.isLooping && configuration.triggers.contains(.foreground) { engine.ask() }
+    }
   }
 
   /// First one interval after the start. When nothing is to be sent it makes no request; a sync that is running is

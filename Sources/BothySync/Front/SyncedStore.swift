@@ -185,8 +185,8 @@ public final class SyncedStore: Sendable {
     return report
   }
 
-  /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network comes back,
-  /// as the configuration's triggers say.
+  /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network or the app comes
+  /// back, as the configuration's triggers say.
   ///
   /// Failures are tried again with growing, random waits (`SyncConfiguration.backoff`), and no sooner than the server asked
   /// for. No trigger shortens a wait, and neither does calling this anew. A sync or an awaited save of the app itself is
