@@ -53,8 +53,8 @@ struct SyncPass: Sendable {
   }
 
   /// More exchanges without progress than this would mean that two parties keep undoing each other.
-  private static let fruitlessLimit = 25
-  private static let noProgress = RemoteError(
+  static let fruitlessLimit = 25
+  static let noProgress = RemoteError(
     .serverError,
     "The server answers, and its answers bring the sync no further. Try again; if that stays so, look at the server's "
       + "log.", code: "noProgress")

@@ -6,31 +6,48 @@ extension SyncedStore {
   ///
   /// The moment is one of the server's order of changes, not of any clock, so no change between two refreshes is
   /// missed, deletions included. Pending changes are not touched and nothing is sent. One round trip and one
-  /// transaction for each page. Throws `SyncError`.
+  /// transaction for each page.
+  ///
+  /// Throws `SyncError`: `.cancelled` when the task is cancelled, before the next page, and `.serverError` when the server's
+  /// answers bring it no further. The pages that were taken in stay; the next refresh from `token` brings them again.
   ///
   /// - Parameter container: only this container and those below it; nil refreshes the whole space.
   public func refresh(_ container: String? = nil, since token: ServerToken? = nil) async throws -> Refresh {
     let scope = container.map { PullScope(container: $0, includesChildren: true) } ?? .space
-    let configuration = configuration
+    let limit = configuration.pageSize
     var refresh = Refresh(token: token ?? ServerToken(text: ""))
-    var cursor = token?.text
+    var (cursor, fruitless) = (token?.text, 0)
     while true {
-      let request = SyncRequest(
-        device: device, schemaVersion: store.schema.version, pulls: [.init(scope, cursor: cursor)],
-        limit: configuration.pageSize)
-      let response: SyncResponse
-      do { response = try await remote.exchange(request) } catch { throw SyncError(error) }
-      guard let page = response.pages.first(where: { $0.scope == scope }) else {
-        throw SyncError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
-      }
+      let page = try await page(of: scope, at: cursor, limit: limit)
       if page.reset && cursor != nil { refresh.startedOver = true }
-      try await take(page)
+      do { try await take(page) } catch let error as StoreError where error.code == .cancelled {
+        throw SyncError(SkipReason.cancelled)
+      }
       refresh.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
       refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
+      fruitless = page.cursor == cursor ? fruitless + 1 : 0
       cursor = page.cursor
       refresh.token = ServerToken(text: page.cursor)
       guard page.more else { return refresh }
+      if fruitless > SyncPass.fruitlessLimit { throw SyncError(SyncPass.noProgress) }
     }
+  }
+
+  private func page(
+    of scope: PullScope, at cursor: String?, limit: Int
+  ) async throws(SyncError) -> SyncResponse.Page {
+    if Task.isCancelled { throw SyncError(SkipReason.cancelled) }
+    let request = SyncRequest(
+      device: device, schemaVersion: store.schema.version, pulls: [.init(scope, cursor: cursor)], limit: limit
+    )
+    let response: SyncResponse
+    do { response = try await remote.exchange(request) } catch {
+      throw Task.isCancelled ? SyncError(SkipReason.cancelled) : SyncError(error)
+    }
+    guard let page = response.pages.first(where: { $0.scope == scope }) else {
+      throw SyncError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
+    }
+    return page
   }
 
   private func take(_ page: SyncResponse.Page) async throws {

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Synchronization
 import Testing
 
 /// A server, or something in its place, whose answers are well formed and bring nothing.
@@ -41,6 +42,64 @@ struct NoProgressTests {
     }
     #expect(report.skipped?.name == "serverError")
     #expect(requests <= 40)
+  }
+
+  /// A store whose server has forty notes and gives one in a page.
+  private func refreshing(
+    _ change: @escaping @Sendable (SyncRequest, inout SyncResponse) -> Void = { _, _ in }
+  ) async throws -> (SyncedStore, Calls) {
+    let requests = Calls()
+    let pair = try await Pair.sharing((1...40).map { "N\($0)" })
+    let server = InProcessRemote(pair.world.authority)
+    let remote = RewritingRemote(server) { request, server throws(RemoteError) in
+      requests.add()
+      var response = try await server.exchange(request)
+      change(request, &response)
+      return response
+    }
+    var configuration = SyncConfiguration.quiet
+    configuration.pageSize = 1
+    return (
+      try SyncedStore(at: nil, schema: .notes, remote: remote, configuration: configuration), requests
+    )
+  }
+
+  @Test("A refresh goes on as long as pages move on, however little they bring")
+  func refresh() async throws {
+    let (store, requests) = try await refreshing()
+    #expect(try await store.refresh().changed.count == 40)
+    #expect(requests.count >= 40)
+  }
+
+  @Test("A refresh whose pages stay where they are ends as a sync does")
+  func refreshInPlace() async throws {
+    let (store, requests) = try await refreshing { request, response in
+      for index in response.pages.indices {
+        response.pages[index].more = true
+        response.pages[index].cursor = request.pulls[index].cursor ?? response.pages[index].cursor
+      }
+    }
+    let error = await #expect(throws: SyncError.self) { try await store.refresh() }
+    #expect(error?.code == .serverError)
+    #expect((error?.underlying as? RemoteError)?.code == "noProgress")
+    #expect(requests.count <= 40)
+  }
+
+  @Test("A refresh that is cancelled asks for no further page, and says so")
+  func cancelledRefresh() async throws {
+    let task = Mutex<Task<Refresh, any Error>?>(nil)
+    let latch = Latch()
+    let (store, requests) = try await refreshing { _, _ in task.withLock { $0?.cancel() } }
+    let refresh = Task {
+      await latch.pass()
+      return try await store.refresh()
+    }
+    task.withLock { $0 = refresh }
+    await latch.reached()
+    latch.open()
+    let error = await #expect(throws: SyncError.self) { try await refresh.value }
+    #expect(error?.code == .cancelled)
+    #expect(requests.count == 1)
   }
 
   @Test("A page of another container is not taken for the one that was asked for")
