@@ -10,7 +10,7 @@ public struct SyncConfiguration: Sendable {
   public var fetchPolicyProvider: (@Sendable (NetworkStatus) -> FetchPolicy)?
   /// What reads do between opening and the first completed sync.
   public var startup: Startup = .immediate
-  /// Where writes go first; each call may say otherwise.
+  /// Where writes go first; each call may say otherwise, and `SyncedStore.savePolicy` changes it later.
   public var savePolicy: SavePolicy = .cacheThenNetwork
   /// Whether records are kept on this device at all.
   public var cache: CacheMode = .enabled
@@ -32,7 +32,8 @@ public struct SyncConfiguration: Sendable {
   /// How often a running store asks a server that gives no hints, while the app is in the foreground; nil, the
   /// default, never does.
   public var pollInterval: Duration?
-  /// How conflicts are decided: field by field against the base, unless told otherwise.
+  /// How conflicts are decided: field by field against the base, unless told otherwise. `SyncedStore.mergePolicies`
+  /// changes it later.
   public var mergePolicies = MergePolicies()
   /// How long a custom merge policy may take; then the conflict counts as not decided and is asked about again later.
   public var mergeTimeout: Duration = .seconds(30)

@@ -1,8 +1,8 @@
 import BothyStore
 import Synchronization
 
-/// Whether a sync may run now, and which fetch policy is in force: what the app, the user and the server have said,
-/// in one place behind a lock. Makes no request and writes nothing.
+/// Whether a sync may run now, and which policies are in force: what the app, the user and the server have said, in one
+/// place behind a lock. Makes no request and writes nothing.
 final class SyncGovernor: Sendable {
   private struct State {
     var policy: SyncPolicy
@@ -14,6 +14,8 @@ final class SyncGovernor: Sendable {
     var fetchPolicy: FetchPolicy
     /// The fetch policy that takes effect when a sync has been completed.
     var awaited: FetchPolicy?
+    var savePolicy: SavePolicy
+    var mergePolicies: MergePolicies
   }
 
   private let state: Mutex<State>
@@ -23,7 +25,9 @@ final class SyncGovernor: Sendable {
 
   init(_ configuration: SyncConfiguration, file: OpenedFile) {
     self.file = file
-    var start = State(policy: configuration.syncPolicy, fetchPolicy: configuration.fetchPolicy)
+    var start = State(
+      policy: configuration.syncPolicy, fetchPolicy: configuration.fetchPolicy,
+      savePolicy: configuration.savePolicy, mergePolicies: configuration.mergePolicies)
     if let provider = configuration.fetchPolicyProvider { start.fetchPolicy = provider(.unknown) }
     if configuration.startup == .syncThenNetwork, start.fetchPolicy.asksServer {
       start.awaited = start.fetchPolicy
@@ -85,7 +89,26 @@ final class SyncGovernor: Sendable {
     }
   }
 
-  // MARK: the fetch policy
+  // MARK: the policies of calls and conflicts
+
+  var savePolicy: SavePolicy {
+    get { state.withLock { $0.savePolicy } }
+    set { state.withLock { $0.savePolicy = newValue } }
+  }
+
+  var mergePolicies: MergePolicies {
+    get { state.withLock { $0.mergePolicies } }
+    set { state.withLock { $0.mergePolicies = newValue } }
+  }
+
+  /// The configuration with the save and merge policies that are in force.
+  func inForce(_ configuration: SyncConfiguration) -> SyncConfiguration {
+    var configuration = configuration
+    (configuration.savePolicy, configuration.mergePolicies) = state.withLock {
+      ($0.savePolicy, $0.mergePolicies)
+    }
+    return configuration
+  }
 
   var fetchPolicy: FetchPolicy { state.withLock { $0.fetchPolicy } }
 

@@ -8,7 +8,7 @@ import Logging
 struct SyncPass: Sendable {
   let store: Store
   let remote: any RemoteStorage
-  let configuration: SyncConfiguration
+  private(set) var configuration: SyncConfiguration
   let clock: SyncClock
   let device: String
   let blobs: BlobFolder
@@ -69,6 +69,13 @@ struct SyncPass: Sendable {
   ///
   /// - Parameter run: the row of the log that the exchanges keep up to date.
   func run(_ request: Request, _ run: SyncDiary.Running? = nil) async -> SyncReport {
+    // What is set meanwhile is for the next one.
+    var pass = self
+    pass.configuration = governor.inForce(configuration)
+    return await pass.carryOut(request, run)
+  }
+
+  private func carryOut(_ request: Request, _ run: SyncDiary.Running?) async -> SyncReport {
     if isShared { await awaitLease() }
     lease.begin()
     let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request, run) }

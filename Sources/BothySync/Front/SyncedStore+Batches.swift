@@ -11,6 +11,7 @@ extension SyncedStore {
   public func save(
     _ records: [Record], deleting ids: [RecordID] = [], options: RequestOptions = RequestOptions()
   ) async throws -> [BatchResult] {
+    let options = begun(options)
     let changes =
       try await sorted(records).map { LocalChange.save($0, in: nil) } + ids.map { LocalChange.delete($0) }
     let networkFirst = try changes.filter {

@@ -1,7 +1,7 @@
 import BothyStore
 import Synchronization
 
-/// When syncs run: the network, the sync policy, pausing.
+/// When syncs run: the network, the sync policy, pausing. And the policies that change while the store is open.
 extension SyncedStore {
   /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request if
   /// it may not go on. What it did stays done, the rest stays pending.
@@ -56,6 +56,22 @@ extension SyncedStore {
   /// The fetch policy in force, then each different one: a screen may want to read again.
   public var fetchPolicies: AsyncStream<FetchPolicy> {
     governor.fetchPolicies.values(startingWith: governor.fetchPolicy)
+  }
+
+  /// The save policy in force for writes that give none. Each write uses what it was when it began; setting it takes
+  /// effect at once, and sends nothing that is pending.
+  public var savePolicy: SavePolicy {
+    get { governor.savePolicy }
+    set { governor.savePolicy = newValue }
+  }
+
+  /// How conflicts are decided. Set at any time; what sends or pulls at that moment goes on with what it began with, and
+  /// what was decided stays so.
+  ///
+  /// A change of a part reads all and sets all: of two tasks that do so at once, one may lose its change.
+  public var mergePolicies: MergePolicies {
+    get { governor.mergePolicies }
+    set { governor.mergePolicies = newValue }
   }
 
   /// The network's status as `run()` is told of it, then each different one. Any number may listen.

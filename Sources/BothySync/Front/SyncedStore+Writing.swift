@@ -3,7 +3,7 @@ import Logging
 
 /// Writing by policy.
 extension SyncedStore {
-  /// Saves a record, new or changed, by the save policy of `options`, else the configured one.
+  /// Saves a record, new or changed, by the save policy of `options`, else the one in force.
   ///
   /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
   /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip and four
@@ -28,6 +28,7 @@ extension SyncedStore {
     // A field that the entity has no value in is cleared, as a local save clears it.
     for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
     let change = LocalChange.save(record, in: container)
+    let options = begun(options)
     switch try policy(options, E.typeName) {
     case .cacheThenNetwork, .cacheOnly:
       return try await engine.locks.withWrite(record.container) {
@@ -76,6 +77,7 @@ extension SyncedStore {
 
   @discardableResult
   func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt {
+    let options = begun(options)
     switch try policy(options, change.id.type) {
     case .cacheThenNetwork, .cacheOnly:
       return try await engine.locks.withWrite(container(of: change)) {
@@ -151,6 +153,15 @@ extension SyncedStore {
     try Outbox.hold(id, in: transaction)
   }
 
+  /// The options for all of a call that begins now, whatever policy is set meanwhile.
+  func begun(_ options: RequestOptions) -> RequestOptions {
+    // Without a cache every write goes to the server; only a call that asks for the cache itself is refused.
+    guard options.savePolicy == nil, configuration.cache == .enabled else { return options }
+    var options = options
+    options.savePolicy = savePolicy
+    return options
+  }
+
   /// Types that are written on the server only follow `.networkThenCache`, and are never queued.
   func policy(_ options: RequestOptions, _ type: String) throws -> SavePolicy {
     let table = try store.catalog.table(type)
@@ -160,11 +171,11 @@ extension SyncedStore {
     }
     if table.schema.writeMode == .remoteOnly { return .networkThenCache }
     guard table.schema.isSynced && !options.isDraft else { return .cacheOnly }
-    return options.savePolicy ?? configuration.savePolicy
+    return options.savePolicy ?? savePolicy
   }
 
   func askAfterSave(_ options: RequestOptions) {
-    let isAsked = !options.isDraft && (options.savePolicy ?? configuration.savePolicy) == .cacheThenNetwork
+    let isAsked = !options.isDraft && (options.savePolicy ?? savePolicy) == .cacheThenNetwork
     if isAsked && configuration.triggers.contains(.save) { engine.ask() }
   }
 
@@ -254,8 +265,9 @@ extension SyncedStore {
   public func write<Result>(
     _ delivery: Delivery = .separately, _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
+    let options = begun(RequestOptions())
     let result = try store.write { try self.write(delivery, $0, body) }
-    askAfterWrite()
+    askAfterSave(options)
     return result
   }
 
@@ -264,8 +276,9 @@ extension SyncedStore {
   public func write<Result: Sendable>(
     _ delivery: Delivery = .separately, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
+    let options = begun(RequestOptions())
     let result = try await store.write { try self.write(delivery, $0, body) }
-    askAfterWrite()
+    askAfterSave(options)
     return result
   }
 
@@ -285,12 +298,6 @@ extension SyncedStore {
         "\(count) records would have to be sent together, and the limit is \(limit). Write fewer at a time.")
     }
     return result
-  }
-
-  private func askAfterWrite() {
-    if configuration.savePolicy == .cacheThenNetwork && configuration.triggers.contains(.save) {
-      engine.ask()
-    }
   }
 }
 

@@ -25,7 +25,7 @@ public final class SyncedStore: Sendable {
   let governor: SyncGovernor
   let followed: FollowedScopes
   let presence = AppPresence()
-  private let settings: Mutex<SyncConfiguration>
+  private let opened: SyncConfiguration
   /// Whose file it is, where that was said when it was opened.
   public let owner: AccountID?
   /// The document of what was pending in a file that did not fit the schema and was made anew.
@@ -48,15 +48,15 @@ public final class SyncedStore: Sendable {
       HintedRemote(remote: remote, belief: belief, clock: clock, limit: configuration.requestTimeout), store,
       store.file)
     self.remote = bound
-    settings = Mutex(configuration)
+    opened = configuration
     followed = FollowedScopes(configuration.pullScopes)
     let governor = SyncGovernor(configuration, file: store.file)
     self.governor = governor
-    let opened: (device: String, owner: AccountID?, decided: Int64)
+    let found: (device: String, owner: AccountID?, decided: Int64)
     // What is pending in a file that was set aside may need its secrets when it is salvaged.
     let isSweepDue = store.damagedFiles.isEmpty
     do {
-      opened = try store.write(origin: .remote) { [schema = store.schema] transaction in
+      found = try store.write(origin: .remote) { [schema = store.schema] transaction in
         let owner = try FileOwner.bind(owner, in: transaction)
         if let estimate = try SyncValues.estimate(in: transaction) { clock.restore(estimate) }
         governor.isPaused = try SyncValues.value("paused", in: transaction) != nil
@@ -73,14 +73,14 @@ public final class SyncedStore: Sendable {
       try? store.close()  // the first error is the one to tell
       throw error
     }
-    self.owner = opened.owner
+    self.owner = found.owner
     let progress = ProgressRelay()
     blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
       pass: SyncPass(
-        store: store, remote: bound, configuration: configuration, clock: clock, device: opened.device,
-        blobs: blobFolder, governor: governor, owner: opened.owner, followed: followed,
-        progress: { progress.send($0) }), decided: opened.decided)
+        store: store, remote: bound, configuration: configuration, clock: clock, device: found.device,
+        blobs: blobFolder, governor: governor, owner: found.owner, followed: followed,
+        progress: { progress.send($0) }), decided: found.decided)
     progress.connect(to: engine)
     if let obstacle = governor.obstacle { engine.update { $0.lastProblem = obstacle } }
   }
@@ -129,9 +129,10 @@ public final class SyncedStore: Sendable {
   /// The id of this installation's file, as the server knows it.
   public var device: String { engine.pass.device }
 
-  /// What it was opened with; `pullScopes` are those that are followed now.
+  /// What it was opened with; `pullScopes` are those that are followed now, `savePolicy` and `mergePolicies` those that
+  /// are in force now.
   public var configuration: SyncConfiguration {
-    var configuration = settings.withLock { $0 }
+    var configuration = governor.inForce(opened)
     configuration.pullScopes = followed.current
     return configuration
   }

@@ -22,6 +22,7 @@ extension DecisionJournal {
   public func restore(_ number: Int64) async throws -> SaveReceipt {
     guard let entry = try entry(number) else { throw Self.expired(number) }
     let store = store
+    let options = store.begun(RequestOptions())
     let place = entry.lostContainer ?? entry.record.type
     let receipt = try await store.engine.locks.withWrite(place) {
       try await store.store.write { transaction in
@@ -33,7 +34,7 @@ extension DecisionJournal {
         return try store.receipt(writing: entry.record, in: transaction)
       }
     }
-    store.askAfterSave(RequestOptions())
+    store.askAfterSave(options)
     return receipt
   }
 
