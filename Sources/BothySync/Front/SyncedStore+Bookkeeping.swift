@@ -6,7 +6,8 @@ extension SyncedStore {
   /// How much is waiting to be sent. One scan of the outbox.
   public func pendingCounts() throws -> PendingCounts { try store.read { try Outbox.counts(in: $0) } }
 
-  /// All pending work, by type and id, at most `limit` entries. Reads each with its base.
+  /// All pending work, by type and id, at most `limit` entries. Reads each with its base. Of a record that several
+  /// transactions changed it has the first, which is sent first.
   public func outbox(limit: Int? = nil) throws -> [OutboxEntry] {
     try store.read { try Outbox.entries(limit: limit ?? -1, in: $0) }
   }
@@ -57,10 +58,12 @@ extension SyncedStore {
     try store.read { try Outbox.countsByContainer(in: $0) }
   }
 
-  /// Where a record stands. One look-up, and another for what it was written together with.
+  /// Where a record stands. One look-up, and another for what it was written together with. A record whose last change is held
+  /// back is a draft.
   public func state(of id: RecordID) throws -> RecordState {
     try store.read { transaction in
       guard let entry = try Outbox.entry(id, in: transaction) else { return .clean }
+      if entry.isBeneath, try Outbox.top(of: id, in: transaction)?.state == .held { return .draft }
       switch (entry.state, entry.reason) {
       case (.held, _): return .draft
       case (.quarantined, let reason): return .quarantined(reason)

@@ -116,7 +116,7 @@ extension WideRunner {
 
   func release(_ index: Int) throws {
     let store = device(index).store
-    let held = try store.outbox().filter { $0.state == .held }.map(\.record)
+    let held = try store.outbox().map(\.record).filter { try store.state(of: $0) == .draft }
     try store.release(held)
     if !held.isEmpty { count("release") }
   }
