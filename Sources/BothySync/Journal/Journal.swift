@@ -224,7 +224,8 @@ enum Journal {
           (\(endSQL)) + row_number() OVER (),
           coalesce((SELECT max(ordinal) FROM bothy_journal WHERE share = 0), 0) + row_number() OVER (),
           coalesce((SELECT max(extent) FROM bothy_journal WHERE share = 0), 0)
-        FROM (SELECT * FROM bothy_outbox UNION ALL SELECT * FROM bothy_later) WHERE type = ?1
+        FROM (SELECT type, id, revision, kind FROM bothy_outbox
+          UNION ALL SELECT type, id, revision, kind FROM bothy_later) WHERE type = ?1
         """,
       arguments: [type, Verdict.withdrawn.rawValue, JournalEntry.Cause.typeDropped.rawValue])
   }

@@ -85,8 +85,10 @@ extension Outbox {
       statement.bind(next.record.id, at: 2)
     }
     let insert = try PreparedStatement(
-      "INSERT INTO bothy_outbox SELECT * FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?3",
-      in: transaction.database)
+      """
+      INSERT INTO bothy_outbox (\(columns), sent, last)
+      SELECT \(columns), sent, last FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?3
+      """, in: transaction.database)
     bind(insert)
     insert.bind(next.revision, at: 3)
     try insert.run()
