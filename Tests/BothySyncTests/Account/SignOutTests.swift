@@ -188,6 +188,29 @@ struct SignOutTests {
     #expect(await back.sync().pushed == 1)
   }
 
+  @Test("Transactions on top of each other are exported and restored in their order")
+  func transactions() async throws {
+    let test = try Case()
+    let store = try test.open()
+    for number in 0..<3 {
+      try await store.write(.together) { transaction in
+        try transaction.insert(Note(id: "N\(number)", "n\(number)"))
+        if try transaction.exists(RecordID(type: "Note", id: "R")) {
+          try transaction.update(Note.self, id: "R") { $0.title = "r\(number)" }
+        } else {
+          try transaction.insert(Note(id: "R", "r\(number)"))
+        }
+      }
+    }
+    let document = test.folder.path + "/p.json"
+    try await store.signOut(.export(to: document))
+    try SyncedStore.restorePending(from: document, into: test.path, schema: .snaps)
+    let back = try test.open()
+    #expect(await back.sync().pushed == 6)
+    #expect(try await test.titles() == ["n0", "n1", "n2", "r2"])
+    #expect(try back.pendingCounts().total == 0)
+  }
+
   @Test("A sign-out whose removal was cut short is finished when the file is opened")
   func cutShort() async throws {
     let test = try Case()
