@@ -11,7 +11,14 @@ extension Journal {
   static func outcome(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
     -> SaveOutcome?
   {
-    try entry(of: id, at: revision, in: transaction)?.outcome
+    guard let found = try entry(of: id, at: revision, in: transaction) else { return nil }
+    // What was decided about a change on top says nothing of one beneath that is pending still.
+    if let first = try Outbox.entry(id, in: transaction) {
+      let pending = first.isBeneath ? try [first] + Outbox.later(of: id, in: transaction) : [first]
+      let own = pending.first { $0.revision >= revision }
+      if let own, let last = found.revision, own.revision < last { return nil }
+    }
+    return found.outcome
   }
 
   private static func entry(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
@@ -19,7 +26,8 @@ extension Journal {
   {
     try entries(
       where: """
-        type = ? AND id = ? AND verdict NOT IN \(Verdict.open) AND revision BETWEEN ? AND ? ORDER BY number
+        type = ? AND id = ? AND verdict NOT IN \(Verdict.open) AND revision BETWEEN ? AND ?
+        ORDER BY revision, number
         """,
       [.text(id.type), .text(id.id), .int(revision), .int(revision + span)], limit: 1, in: transaction
     ).first

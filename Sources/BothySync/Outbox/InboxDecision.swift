@@ -62,7 +62,10 @@ enum InboxDecision {
     if resolution == .acceptLocal || resolution == .evict {
       for later in try Outbox.later(of: id, in: transaction) {
         let cause = resolution == .evict ? JournalEntry.Cause.evicted : .keptLocal
-        _ = try Journal.note(Journal.Row(later, .withdrawn, cause), at: time, in: transaction)
+        var row = Journal.Row(later, .withdrawn, cause)
+        let local = try Outbox.local(later, table, in: transaction)
+        row.loss = try Journal.Loss(later, local, table, now: entry.told)
+        _ = try Journal.note(row, at: time, in: transaction)
       }
       try Outbox.removeLater(of: id, in: transaction)
     }
@@ -93,14 +96,7 @@ enum InboxDecision {
       try Outbox.undo(later: entry, noted, in: transaction)
       return
     }
-    if entry.isBeneath, let told = entry.told, !told.isDeleted {
-      let table = try transaction.catalog.table(entry.record.type)
-      var repaired = false
-      let current = try table.row(
-        told.fields, container: told.container, version: told.version, repaired: &repaired)
-      let local = try Outbox.local(entry, table, in: transaction)
-      try Outbox.rebase(entry.record, from: local, to: current, in: transaction)
-    }
+    try Outbox.takeOut(entry, in: transaction)
     try revert(entry, noted, in: transaction)
   }
 

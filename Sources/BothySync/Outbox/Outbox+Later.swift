@@ -62,7 +62,7 @@ extension Outbox {
     let select = try PreparedStatement(
       """
       SELECT \(columns) FROM bothy_outbox INDEXED BY bothy_outbox_unsent
-      WHERE base_version = '\(unsentVersion)' AND operation IS NULL
+      WHERE base_version = '\(unsentVersion)' AND operation IS NULL AND state = 0
       """, in: transaction.database)
     defer { select.reset() }
     var entries: [OutboxEntry] = []
@@ -182,6 +182,7 @@ extension Outbox {
     update.bind(kind.number, at: 3)
     update.bind(next.revision, at: 4)
     try update.run()
+    if let more = next.sharing { try setSharing(entry.sharing?.then(more) ?? more, of: id, in: transaction) }
     try delete(next, in: transaction)
     try forgive(group, in: transaction)
   }

@@ -14,7 +14,8 @@ extension Outbox {
       [.text(id.type), .text(id.id), .int(entry.revision)], limit: 1, in: transaction
     ).first
     let first = try self.entry(id, in: transaction)
-    let before = try (beneath ?? first).flatMap { try local($0, table, in: transaction) }
+    var before = try (beneath ?? first).flatMap { try local($0, table, in: transaction) }
+    before?.version = first?.base?.version == unsentVersion ? nil : first?.base?.version
     if try !later(of: id, above: entry.revision, limit: 1, in: transaction).isEmpty {
       let row = try local(entry, table, in: transaction)
       try rebase(id, from: row, to: before, above: entry.revision, in: transaction)
@@ -64,7 +65,10 @@ extension Outbox {
       (next.base, next.kind) = (nil, .insert)
     }
     try begin(next, isLast: rest.count == 1, isLeaving: ended.isLeaving, in: transaction)
-    if let told, !isSame, next.base?.version != told.version { try hear(told, in: transaction) }
+    // That an answer knew of no record is no word of a later time.
+    if let told, !isSame, next.base?.version != told.version, told.version != String(Int64.max) {
+      try hear(told, in: transaction)
+    }
     var known = try KnownSharing(transaction)
     if let told = ended.told(since: answer) { try known.set(told.isDeleted ? .nobody : told.sharing, of: id) }
     if rest.count == 1, let live {
@@ -117,21 +121,36 @@ extension Outbox {
     try delete.run()
   }
 
+  /// Takes what a change made out of those on top of it, which go on from what it was made on.
+  static func takeOut(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
+    guard entry.isBeneath, let base = entry.base else { return }
+    let table = try transaction.catalog.table(entry.record.type)
+    var repaired = false
+    let before = try table.row(
+      base.fields, container: base.container ?? entry.container ?? entry.record.type, version: nil,
+      repaired: &repaired)
+    let local = try local(entry, table, in: transaction)
+    try rebase(entry.record, from: local, to: before, in: transaction)
+  }
+
   /// Has the changes on top of one go on from another state than they were made on: with what they changed, and for the
   /// rest as that state is.
   ///
   /// Stops at a change of what differs between the two. The server answers that one with a conflict, and the merge policy
   /// decides. Of two counts and the like both stand.
+  ///
+  /// - Parameter movesDoubt: whether that goes for changes in doubt too; not where what they were sent on is undone here.
   static func rebase(
     _ id: RecordID, from former: StoredRow?, to current: StoredRow?, above revision: Int64 = .min,
-    in transaction: WriteTransaction
+    movesDoubt: Bool = false, in transaction: WriteTransaction
   ) throws {
     guard let former, let current else { return }
     let table = try transaction.catalog.table(id.type)
     var (old, new) = (Content(former, table), Content(current, table))
     guard old != new else { return }
     for entry in try later(of: id, above: revision, in: transaction) where old != new {
-      guard let base = entry.base, Content(base, id.type) == old else { return }
+      guard let base = entry.base, Content(base, id.type) == old, movesDoubt || entry.operationID == nil
+      else { return }
       // A deletion of what others changed meanwhile is for the merge policy.
       guard entry.kind != .delete, let row = try local(entry, table, in: transaction) else { return }
       let mine = Content(row, table)
@@ -155,6 +174,7 @@ extension Outbox {
     let members = try mine.fields.members()
     for name in Set(before.keys).union(after.keys) where before[name] != after[name] {
       let isChanged = members[name] != before[name]
+      if members[name] == after[name] { continue }
       guard !isChanged || schema[name]?.merge.ofOnePerson != .client && schema[name] != nil else {
         return nil
       }

@@ -195,6 +195,7 @@ extension Settlement {
       for entry in try Outbox.members(of: group, in: transaction) { try giveWay(entry, nil) }
       return
     }
+    try Outbox.takeOut(entry, in: transaction)
     try InboxDecision.revert(entry, told: current, noted, in: transaction)
     report.note(
       entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)

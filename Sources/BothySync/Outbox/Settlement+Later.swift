@@ -14,7 +14,7 @@ extension Settlement {
       let row = try table.row(
         made.fields, container: made.container, version: made.version, repaired: &repaired)
       let local = try Outbox.local(entry, table, in: transaction)
-      try Outbox.rebase(entry.record, from: local, to: row, in: transaction)
+      try Outbox.rebase(entry.record, from: local, to: row, movesDoubt: true, in: transaction)
     }
     // It was sent on top of another that was undone here: what the server has of both is asked for.
     if entry.base?.version == Outbox.unsentVersion {

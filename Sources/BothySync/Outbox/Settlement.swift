@@ -211,6 +211,7 @@ struct Settlement {
       let lost = row.map { table.document($0) }
       if isEdited(entry, row, table) { report.overwritten.append(Overwritten(record: id, fields: lost)) }
       noted = try journal(entry, .overwritten, .merge, loses: true, to: current, version: live?.version)
+      try Outbox.takeOut(entry, in: transaction)
     }
     if let live {
       try become(live, entry, noted)
@@ -289,7 +290,9 @@ struct Settlement {
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
     try Outbox.setLocal(entry, table, row, in: transaction)
-    if entry.isBeneath { try Outbox.rebase(id, from: before, to: row, in: transaction) }
+    if entry.isBeneath {
+      try Outbox.rebase(id, from: before, to: row, movesDoubt: true, in: transaction)
+    }
     if let live { try know(live) }
     try Outbox.reopen(
       id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil,
@@ -314,7 +317,17 @@ struct Settlement {
     guard entry.sharing?.rest(over: live.sharing) != nil, entry.kind != .delete else {
       return try end(entry, live, noted)
     }
-    if entry.isHidden { try hide(live, entry) } else { try put(live) }
+    if entry.awaited == nil {
+      try put(live)
+    } else {
+      let table = try transaction.catalog.table(entry.record.type)
+      let before = try Outbox.local(entry, table, in: transaction)
+      try hide(live, entry)
+      if entry.isBeneath, let now = try Outbox.entry(entry.record, in: transaction) {
+        let current = try Outbox.local(now, table, in: transaction)
+        try Outbox.rebase(entry.record, from: before, to: current, movesDoubt: true, in: transaction)
+      }
+    }
     try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
   }
 

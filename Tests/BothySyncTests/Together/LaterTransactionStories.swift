@@ -104,7 +104,7 @@ struct LaterTransactionStories {
     #expect(try await pair.isEven())
     #expect(try pair.a.note("T1") == Note(id: "T1", "start", note: "later"))
     #expect(try pair.a.title("T2") == "theirs")
-    guard case .merged = try await receipt.outcome() else {
+    guard case .accepted = try await receipt.outcome() else {
       Issue.record("\(try await receipt.outcome())")
       return
     }
@@ -183,6 +183,71 @@ struct LaterTransactionStories {
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverBalances()["register"] == 115)
     #expect(Set(pair.a.operations.map(\.id)).count <= 14)
+  }
+
+  @Test("Sharing that waits beneath a transaction costs it nothing when others edit the record")
+  func sharedBeneath() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
+    try await pair.a.store.share(.note("T1"), with: Sharing.principals("guest"))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
+    }
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try pair.a.note() == Note(id: "T1", "mine", note: "theirs"))
+    #expect(try pair.a.title("T2") == "mine")
+  }
+
+  @Test(
+    "A change on top of one that gave way for another's sake has nothing of it",
+    arguments: [MergePolicy.serverModifiedWins, .lastModifiedWins, .fieldMerge].map(\.name))
+  func withoutGround(_ policy: String) async throws {
+    let policies: [MergePolicy] = [.serverModifiedWins, .lastModifiedWins, .fieldMerge]
+    let pair = try await Pair.sharing(
+      ["T1", "T2"], policy: policies.first { $0.name == policy } ?? .fieldMerge)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
+    }
+    try pair.a.edit { $0.note = "later" }
+    pair.world.time.advance(by: 10_000)
+    try pair.b.retitle("T2", "theirs")
+    await pair.b.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try pair.a.note() == Note(id: "T1", "start", note: "later"))
+    #expect(try pair.a.title("T2") == "theirs")
+  }
+
+  @Test("A receipt says nothing of a later transaction that was undone")
+  func receiptBeneath() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    try await pair.a.store.write(.together) { try $0.update(Note.self, id: "T1") { $0.title = "first" } }
+    let first = try pair.a.store.receipt(for: .note("T1"))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "second" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "second" }
+    }
+    try pair.a.store.resolve(.note("T2"), .revert)
+    #expect(try pair.a.title("T1") == "first")
+    guard case .accepted = try await first.outcome() else {
+      Issue.record("\(try await first.outcome())")
+      return
+    }
+    #expect(try await pair.isEven())
+  }
+
+  @Test("What is undone here after it was sent comes back whole with what lay on top of it")
+  func undoneInDoubt() async throws {
+    let pair = try await shops()
+    try pair.a.sell(1, as: "s1")
+    try pair.a.sell(10, as: "s2")
+    pair.a.loseAnswer(carrying: "s2")
+    await pair.a.store.sync()
+    try pair.a.store.resolve(.account("s1"), .revert)
+    #expect(try await pair.isEven())
+    #expect(try pair.a.balance("register") == 11)
   }
 }
 
