@@ -214,6 +214,11 @@ struct Migrator {
         sql: "ALTER TABLE \(table) RENAME COLUMN \(before.quotedIdentifier) TO \(after.quotedIdentifier)")
     }
     schema.types[position].fields[index] = wanted
+    try recorder?.convert(name, of: type, in: database) { json in
+      // What could not be read before has no value to convert.
+      guard let value = try? FieldValue(json: json, kind: old.kind) else { return .null }
+      return try convert(value).json
+    }
     try LinkIndex(database: database).rebuild(type: type, field: wanted)
     try installer.createIndexes(of: schema.types[position])
   }

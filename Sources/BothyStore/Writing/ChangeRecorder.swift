@@ -11,6 +11,9 @@ package protocol ChangeRecorder: Sendable {
   func record(_ changes: [Change], in transaction: WriteTransaction) throws
   /// Carries a declared migration step into what was recorded.
   func migrate(_ step: Migration.Step, in database: Database) throws
+  /// Gives a field the values of its new kind in what was recorded; null stands for a field without a value.
+  func convert(
+    _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue) throws
   /// Gives the fields of what was recorded of a type the names that they have from now on.
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws
 }

@@ -16,6 +16,10 @@ struct SyncedFileGuard: ChangeRecorder {
   func record(_ changes: [Change], in transaction: WriteTransaction) throws { throw refusal }
   func migrate(_ step: Migration.Step, in database: Database) throws { throw refusal }
 
+  func convert(
+    _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue
+  ) throws { throw refusal }
+
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
     if old != new { throw refusal }
   }

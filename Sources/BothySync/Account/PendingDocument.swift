@@ -274,11 +274,27 @@ extension PendingDocument.Entry {
     }
   }
 
+  /// Whether others of its record lie on top of it.
+  var isBeneath: Bool { columns["awaiting"]?.intValue == OutboxEntry.Awaited.Keeping.beneath.rawValue }
+
+  /// Has the row say what the change makes of the record: what lay on top of it is lost.
+  mutating func makeLast(hasRow: Bool) {
+    for name in ["awaiting", "awaited", "awaited_in"] { columns[name] = nil }
+    guard isDeletion && hasRow else { return }
+    columns["kind"] = .int((columns["base_version"] == nil ? Operation.Kind.insert : .update).number)
+  }
+
+  /// What the change makes of the record, where that lies in it.
+  var awaited: FieldsDocument? {
+    columns["awaited"]?.stringValue.map { FieldsDocument(canonical: Array($0.utf8)) }
+  }
+
   var isDeletion: Bool { columns["kind"]?.intValue == Operation.Kind.delete.number }
 
   /// The same without what was sent of it: who does not know the old device's id can't ask for the outcome.
   var neverSent: PendingDocument.Entry {
     var entry = self
+    entry.columns["together"] = columns["together"] ?? columns["sent_together"]
     for name in ["operation", "sent_revision", "sent", "sent_together"] { entry.columns[name] = nil }
     return entry
   }

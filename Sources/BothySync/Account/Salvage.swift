@@ -125,22 +125,53 @@ private struct Wreck {
       if entry.fields == nil && !entry.isDeletion && entry.columns["awaited"] == nil {
         report.lost.append(entry.record)
       } else {
-        pending.entries.append(pending.device.isEmpty ? entry.neverSent : entry)
+        pending.entries.append(entry)
       }
     }
     try takeLater(in: database)
   }
 
-  /// What lies on top of changes that could be read.
+  /// Takes the changes that lie on top of others which could be read. Where some can't be read, the next, or the row,
+  /// has what they made of the record: only the borders between transactions are lost.
   private mutating func takeLater(in database: Database) throws {
     guard try database.tableExists("bothy_later") else { return }
-    let read = Set(pending.entries.map(\.record))
-    guard let later = try? PendingDocument.Entry.later(in: database) else {
-      report.isComplete = false
-      return
+    var later: [RecordID: [Int64: PendingDocument.Entry]] = [:]
+    let isWhole =
+      Self.bothWays { direction in
+        let sql =
+          "SELECT * FROM bothy_later ORDER BY type \(direction), id \(direction), revision \(direction)"
+        let rows = try Row.fetchCursor(database, sql: sql)
+        while let row = try rows.next() {
+          guard var entry = try? PendingDocument.Entry(row) else { continue }
+          entry.isLater = true
+          later[entry.record, default: [:]][row["revision"]] = entry
+        }
+      }
+    report.isComplete = report.isComplete && isWhole
+    for first in pending.entries.indices {
+      var changes = (later[pending.entries[first].record] ?? [:]).sorted { $0.key < $1.key }.map(\.value)
+      if !isWhole { Self.close(&changes, on: pending.entries[first]) }
+      pending.entries += changes
+      let last = changes.isEmpty ? first : pending.entries.count - 1
+      guard pending.entries[last].isBeneath else { continue }
+      if pending.entries[first].fields == nil {
+        pending.entries[first].fields = pending.entries[last].awaited
+        pending.entries[first].container = pending.entries[last].columns["awaited_in"]?.stringValue
+      }
+      pending.entries[last].makeLast(hasRow: pending.entries[first].fields != nil)
     }
-    pending.entries += later.filter { read.contains($0.record) }.map {
-      pending.device.isEmpty ? $0.neverSent : $0
+    if pending.device.isEmpty { pending.entries = pending.entries.map(\.neverSent) }
+  }
+
+  /// Has each change go on from the one beneath it: what one that can't be read made of the record is part of the next.
+  private static func close(_ changes: inout [PendingDocument.Entry], on first: PendingDocument.Entry) {
+    var beneath = first
+    for index in changes.indices {
+      if changes[index].columns["base"] != nil, let made = beneath.columns["awaited"] {
+        changes[index].columns["base"] = made
+        changes[index].columns["container"] = beneath.columns["awaited_in"]
+      }
+      beneath = changes[index]
     }
   }
 

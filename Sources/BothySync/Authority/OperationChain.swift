@@ -1,6 +1,6 @@
 import BothyStore
 
-/// What the operations of one request are made on top of others of it. Pure.
+/// Resolves operations that are made on top of others of the same request. Pure.
 struct OperationChain {
   /// The versions that operations of the request have made, by their ids; kept only where some operation names another.
   private var versions: [String: String] = [:]

@@ -4,12 +4,7 @@ import Synchronization
 /// Brings blobs from the server to this device: in parts, going on where an earlier try ended, each blob once however
 /// many ask for it. Cancelling one who asks hurts nobody else.
 final class BlobDownloads: Sendable {
-  private struct Line {
-    var gate = Gate()
-    var users = 0
-  }
-
-  private let lines = Mutex<[String: Line]>([:])
+  private let lines = KeyedGate<String>()
   /// How often parts came too late since the last that came in time; each quarters the parts, down to 16 KB.
   private let lateness = Mutex(0)
 
@@ -19,17 +14,7 @@ final class BlobDownloads: Sendable {
     guard Blob.isName(name) else {
       throw SyncError(.blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
     }
-    let gate = lines.withLock { lines in
-      lines[name, default: Line()].users += 1
-      return lines[name, default: Line()].gate
-    }
-    defer {
-      lines.withLock { lines in
-        lines[name]?.users -= 1
-        if lines[name]?.users == 0 { lines[name] = nil }
-      }
-    }
-    try await gate.withGate {
+    try await lines.withGate(of: name) {
       guard store.blobFolder.size(of: name) == nil else { return }
       do { try await fetch(blob, store) } catch let error as RemoteError { throw SyncError(error) }
     }

@@ -62,7 +62,7 @@ struct OnlineChange: Error, Sendable {
       else { return nil }
       let revision = try Outbox.begin(awaited: self, in: transaction)
       guard let operation else { return revision }
-      try Outbox.setSent(operation, revision: revision, in: transaction)
+      try Outbox.setSent(operation, of: entry, revision: revision, in: transaction)
       // What was told since it was sent first is what the row becomes, however this ends.
       if let told = try told(table, in: transaction) { try Outbox.hear(told, in: transaction) }
       return revision

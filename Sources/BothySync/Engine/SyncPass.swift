@@ -19,7 +19,8 @@ struct SyncPass: Sendable {
   let lease = SyncLease()
   let heard = HeardScopes()
   let sent = SentValues()
-  let turns = RecordTurns()
+  /// Saves of one record that go to the server first do so one after the other.
+  let turns = KeyedGate<RecordID>()
   /// What is pending is sent by one sync at a time: another that runs beside it finds it settled.
   private let sending = Gate()
   /// Called after each exchange and each part of a blob.

@@ -28,7 +28,7 @@ struct OnlineSave: Sendable {
   /// the schema.
   func run() async throws -> Result {
     guard !engine.isInside else { throw SyncError.insideSync }
-    return try await engine.pass.turns.inTurn(of: change.id) {
+    return try await engine.pass.turns.withGate(of: change.id) {
       try Task.checkCancellation()
       return try await Task { try await attempt() }.value
     }

@@ -114,11 +114,7 @@ enum Journal {
     ]
     for (position, text) in texts { insert.bind(text, at: position) }
     for (position, document) in zip([8, 12, 13] as [Int32], documents) {
-      if let document {
-        insert.bind(utf8: document.bytes, at: position)
-      } else {
-        insert.bind(String?.none, at: position)
-      }
+      insert.bind(document, at: position)
     }
     try insert.run()
     transaction.touchBookkeeping()

@@ -13,6 +13,9 @@ public enum Resolution: String, Sendable, Hashable, CaseIterable {
   case acceptLocal
   /// Remove the record from this device; the server keeps what it has, and the next pull brings that.
   case evict
+
+  /// Whether it is about the record as it is, with all changes on top of its first.
+  fileprivate var isWhole: Bool { self == .acceptLocal || self == .evict }
 }
 
 enum InboxDecision {
@@ -22,10 +25,8 @@ enum InboxDecision {
     _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, at time: Int64,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    // What is kept or removed here is the record as it is, with all that lies on top.
-    let isWhole = resolution == .acceptLocal || resolution == .evict
     let unit =
-      try isWhole ? Outbox.closure(of: id, in: transaction) : Outbox.unit(of: id, in: transaction)
+      try resolution.isWhole ? Outbox.closure(of: id, in: transaction) : Outbox.unit(of: id, in: transaction)
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
@@ -35,7 +36,7 @@ enum InboxDecision {
     for entry in unit.filter(\.isLater).sorted(by: { $0.revision > $1.revision })
       + unit.filter({ !$0.isLater })
     {
-      if isWhole {
+      if resolution.isWhole {
         let container = try Outbox.container(of: entry, in: transaction)
         try Refetch.mark(entry.record, in: container, in: transaction)
       }
@@ -59,7 +60,7 @@ enum InboxDecision {
       row.loss = try Journal.Loss(entry, local, table, now: entry.told)
       return try Journal.note(row, at: time, in: transaction)
     }
-    if resolution == .acceptLocal || resolution == .evict {
+    if resolution.isWhole {
       for later in try Outbox.later(of: id, in: transaction) {
         let cause = resolution == .evict ? JournalEntry.Cause.evicted : .keptLocal
         var row = Journal.Row(later, .withdrawn, cause)

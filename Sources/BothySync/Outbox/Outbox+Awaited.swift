@@ -23,16 +23,9 @@ extension Outbox {
     _ entry: OutboxEntry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
   ) throws {
     guard entry.awaited != nil else { return try transaction.replace(table, id: entry.record.id, row) }
-    let update = try PreparedStatement(
-      """
-      UPDATE \(entry.isLater ? "bothy_later" : "bothy_outbox") SET awaited = ?3, awaited_in = ?4
-      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?5" : "")
-      """, in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(utf8: table.document(row).bytes, at: 3)
-    update.bind(row.container, at: 4)
-    if entry.isLater { update.bind(entry.revision, at: 5) }
+    let update = try statement("UPDATE", entry, "SET awaited = ?4, awaited_in = ?5", in: transaction)
+    update.bind(table.document(row), at: 4)
+    update.bind(row.container, at: 5)
     try update.run()
   }
 
@@ -69,11 +62,7 @@ extension Outbox {
     for (position, document) in [(7, entry.base?.fields), (8, change.last), (13, awaited?.fields)]
       as [(Int32, FieldsDocument?)]
     {
-      if let document {
-        insert.bind(utf8: document.bytes, at: position)
-      } else {
-        insert.bind(String?.none, at: position)
-      }
+      insert.bind(document, at: position)
     }
     try insert.run()
     if let told = entry.shadow { try hear(told, in: transaction) }
@@ -152,14 +141,7 @@ extension Outbox {
   /// The operation that a change was sent as and whose outcome is unknown. Nil also where it is nested too deep to be
   /// read: then no server has read it either.
   static func sentOperation(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> Operation? {
-    let select = try PreparedStatement(
-      """
-      SELECT sent FROM \(entry.isLater ? "bothy_later" : "bothy_outbox")
-      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?3" : "")
-      """, in: transaction.database)
-    select.bind(entry.record.type, at: 1)
-    select.bind(entry.record.id, at: 2)
-    if entry.isLater { select.bind(entry.revision, at: 3) }
+    let select = try statement("SELECT sent FROM", entry, in: transaction)
     defer { select.reset() }
     guard try select.step(), !select.isNull(at: 0) else { return nil }
     return PushBatchBuilder.operation(select.bytes(at: 0))

@@ -5,34 +5,6 @@ import BothyStore
 /// A change has one of two bonds. `group` ties what was not sent yet; `sentGroup` ties the operation whose outcome is
 /// unknown, and is part of that operation.
 extension Outbox {
-  /// Ties an entry to a group that needs it and that it needs. What it was tied to before joins the group as a whole.
-  static func join(
-    _ id: RecordID, to group: String, from former: String?, in transaction: WriteTransaction
-  ) throws {
-    if former == group { return }
-    if let former { return try join(former, to: group, in: transaction) }
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET together = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(group, at: 3)
-    try update.run()
-  }
-
-  /// Makes two groups one.
-  private static func join(_ former: String, to group: String, in transaction: WriteTransaction) throws {
-    for table in ["bothy_outbox", "bothy_later"] {
-      let update = try PreparedStatement(
-        "UPDATE \(table) SET together = ?2 WHERE together = ?1", in: transaction.database)
-      update.bind(former, at: 1)
-      update.bind(group, at: 2)
-      try update.run()
-    }
-    for entry in try laterEntries(where: "together = ?", [.text(group)], in: transaction) {
-      try absorb(entry.record, in: transaction)
-    }
-  }
-
   /// An edit of one member may cure what the server refused of another: all of the group is tried again.
   static func forgive(_ group: String, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
@@ -82,12 +54,7 @@ extension Outbox {
 
   /// The change as it is pending now; nil where it is not.
   static func current(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry? {
-    guard let first = try self.entry(entry.record, in: transaction) else { return nil }
-    if first.revision == entry.revision { return first }
-    return try laterEntries(
-      where: "type = ? AND id = ? AND revision = ?",
-      [.text(entry.record.type), .text(entry.record.id), .int(entry.revision)], in: transaction
-    ).first
+    try change(of: entry.record, at: entry.revision, in: transaction)
   }
 
   /// Whether any entry is tied to another.
@@ -106,12 +73,13 @@ extension Outbox {
   static func unit(of id: RecordID, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     guard let first = try entry(id, in: transaction) else { return [] }
     var unit = [first]
+    var revisions: [RecordID: Set<Int64>] = [id: [first.revision]]
     var seen: Set<String> = []
     var open = [first.group, first.sentGroup].compactMap { $0 }
     while let group = open.popLast() {
       guard seen.insert(group).inserted else { continue }
       for entry in try tied(by: group, in: transaction)
-      where !unit.contains(where: { $0.record == entry.record && $0.revision == entry.revision }) {
+      where revisions[entry.record, default: []].insert(entry.revision).inserted {
         unit.append(entry)
         open += [entry.group, entry.sentGroup].compactMap { $0 }
       }
@@ -150,17 +118,32 @@ extension Outbox {
     _ id: RecordID, in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
   ) throws {
     guard let first = try entry(id, in: transaction) else { return }
+    try forgetTies(of: [first], in: transaction, note)
+    try forgetLater(of: id, in: transaction, note)
+    if let entry = try entry(id, in: transaction) { try remove(id, note(entry), in: transaction) }
+  }
+
+  /// Removes the changes on top of a record's entry in the same way.
+  static func forgetLater(
+    of id: RecordID, in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
+  ) throws {
+    try forgetTies(of: later(of: id, in: transaction), in: transaction, note)
+    for entry in try later(of: id, in: transaction) { _ = try note(entry) }
+    try removeLater(of: id, in: transaction)
+  }
+
+  /// Undoes what was written together with changes of one record.
+  private static func forgetTies(
+    of changes: [OutboxEntry], in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
+  ) throws {
     var done: Set<String> = []
-    for change in try [first] + later(of: id, in: transaction) {
+    for change in changes {
       for group in [change.group, change.sentGroup].compactMap({ $0 }) where done.insert(group).inserted {
-        for entry in try tied(by: group, in: transaction).reversed() where entry.record != id {
+        for entry in try tied(by: group, in: transaction).reversed() where entry.record != change.record {
           try InboxDecision.undo(entry, note(entry), in: transaction)
         }
       }
     }
-    for entry in try later(of: id, in: transaction) { _ = try note(entry) }
-    try removeLater(of: id, in: transaction)
-    if let entry = try entry(id, in: transaction) { try remove(id, note(entry), in: transaction) }
   }
 
   /// The member of an entry's group that the server has refused, if there is one.

@@ -39,35 +39,19 @@ extension Outbox {
 
   /// `condition` is SQL of this module's own, with its order.
   static func laterEntries(
-    where condition: String = "1", _ arguments: [FieldValue] = [], limit: Int = -1,
-    in transaction: ReadTransaction
+    where condition: String, _ arguments: [FieldValue] = [], limit: Int = -1, in transaction: ReadTransaction
   ) throws -> [OutboxEntry] {
-    let select = try PreparedStatement(
-      "SELECT \(columns) FROM bothy_later WHERE \(condition) LIMIT ?", in: transaction.database)
-    for (index, argument) in (arguments + [.int(Int64(limit))]).enumerated() {
-      select.bind(argument, at: Int32(index + 1))
-    }
-    defer { select.reset() }
-    var entries: [OutboxEntry] = []
-    while try select.step() {
-      var entry = try entry(from: select)
-      entry.isLater = true
-      entries.append(entry)
-    }
-    return entries
+    try entries(
+      "bothy_later WHERE \(condition)", arguments, limit: limit, isLater: true, in: transaction)
   }
 
   /// The entries whose turn has come and whose conflict with what the server has is not decided.
   static func undecided(in transaction: ReadTransaction) throws -> [OutboxEntry] {
-    let select = try PreparedStatement(
+    try entries(
       """
-      SELECT \(columns) FROM bothy_outbox INDEXED BY bothy_outbox_unsent
+      bothy_outbox INDEXED BY bothy_outbox_unsent
       WHERE base_version = '\(unsentVersion)' AND operation IS NULL AND state = 0
-      """, in: transaction.database)
-    defer { select.reset() }
-    var entries: [OutboxEntry] = []
-    while try select.step() { entries.append(try entry(from: select)) }
-    return entries
+      """, in: transaction)
   }
 
   static func hasLater(in transaction: ReadTransaction) throws -> Bool {
@@ -78,9 +62,33 @@ extension Outbox {
 
   /// The last change of a record, which the row shows; nil where nothing is pending.
   static func top(of id: RecordID, _ mark: Mark, in transaction: ReadTransaction) throws -> OutboxEntry? {
-    guard mark.awaiting == .beneath else { return try entry(id, in: transaction) }
+    try mark.awaiting == .beneath ? last(of: id, in: transaction) : entry(id, in: transaction)
+  }
+
+  /// The last of the changes on top of a record's entry that were made before `revision`; nil where there is none.
+  static func last(
+    of id: RecordID, below revision: Int64 = .max, in transaction: ReadTransaction
+  ) throws -> OutboxEntry? {
+    try laterEntries(
+      where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
+      [.text(id.type), .text(id.id), .int(revision)], limit: 1, in: transaction
+    ).first
+  }
+
+  /// What a later change lies on.
+  static func beneath(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry? {
+    try last(of: entry.record, below: entry.revision, in: transaction)
+      ?? self.entry(entry.record, in: transaction)
+  }
+
+  /// A record's change by its revision; nil where none is pending.
+  static func change(
+    of id: RecordID, at revision: Int64, in transaction: ReadTransaction
+  ) throws -> OutboxEntry? {
+    guard let first = try entry(id, in: transaction) else { return nil }
+    if first.revision == revision { return first }
     return try laterEntries(
-      where: "type = ? AND id = ? ORDER BY revision DESC", [.text(id.type), .text(id.id)], limit: 1,
+      where: "type = ? AND id = ? AND revision = ?", [.text(id.type), .text(id.id), .int(revision)],
       in: transaction
     ).first
   }
@@ -144,14 +152,9 @@ extension Outbox {
       _ = try Journal.note(row, at: now.time, in: transaction)
       return try removeLater(top, in: transaction)
     }
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_later SET kind = ?4, revision = revision + 1, edited = ?5, last = ?6, edited_unsure = ?7
-      WHERE type = ?1 AND id = ?2 AND revision = ?3
-      """, in: transaction.database)
-    update.bind(top.record.type, at: 1)
-    update.bind(top.record.id, at: 2)
-    update.bind(top.revision, at: 3)
+    let update = try statement(
+      "UPDATE", top, "SET kind = ?4, revision = revision + 1, edited = ?5, last = ?6, edited_unsure = ?7",
+      in: transaction)
     update.bind(kind.number, at: 4)
     update.bind(now.time, at: 5)
     update.bind(last, at: 6)
@@ -159,82 +162,38 @@ extension Outbox {
     try update.run()
   }
 
-  /// Joins what was written singly on top of a refused change to it, as an edit that is made after the refusal; and what
-  /// belongs to the same transaction since two became one.
-  static func absorb(_ id: RecordID, in transaction: WriteTransaction) throws {
-    let table = try transaction.catalog.table(id.type)
-    guard let entry = try entry(id, in: transaction), let group = entry.group, entry.isBeneath,
-      let next = try later(of: id, limit: 1, in: transaction).first,
-      next.group == nil || next.group == group, next.operationID == nil, next.state == .pending,
-      let row = try local(entry, table, in: transaction),
-      next.base.map({ Content($0, id.type) }) == Content(row, table),
-      case .become(let kind) = Collapse(
-        entry.kind, wasSent: false, hasBase: entry.base != nil, then: next.kind)
-    else { return }
-    let update = try PreparedStatement(
-      """
-      UPDATE bothy_outbox SET kind = ?3, (revision, edited, edited_unsure, last, awaiting, awaited, awaited_in) =
-        (SELECT revision, edited, edited_unsure, last, awaiting, awaited, awaited_in FROM bothy_later
-        WHERE type = ?1 AND id = ?2 AND revision = ?4) WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(kind.number, at: 3)
-    update.bind(next.revision, at: 4)
-    try update.run()
-    if let more = next.sharing { try setSharing(entry.sharing?.then(more) ?? more, of: id, in: transaction) }
-    try delete(next, in: transaction)
-    try forgive(group, in: transaction)
-  }
-
   /// Sets where the content of a change lies, and what it is: in the entry, or (nil) in the row.
   static func setContent(
     of entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable, keeping: OutboxEntry.Awaited.Keeping?,
     in transaction: WriteTransaction
   ) throws {
-    let update = try PreparedStatement(
-      """
-      UPDATE \(entry.isLater ? "bothy_later" : "bothy_outbox") SET awaiting = ?3, awaited = ?4, awaited_in = ?5
-      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?6" : "")
-      """, in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(keeping?.rawValue ?? 0, at: 3)
-    update.bind(keeping == nil ? nil : row.map { table.document($0) }, at: 4)
-    update.bind(keeping == nil ? nil : row?.container, at: 5)
-    if entry.isLater { update.bind(entry.revision, at: 6) }
+    let update = try statement(
+      "UPDATE", entry, "SET awaiting = ?4, awaited = ?5, awaited_in = ?6", in: transaction)
+    update.bind(keeping?.rawValue ?? 0, at: 4)
+    update.bind(keeping == nil ? nil : row.map { table.document($0) }, at: 5)
+    update.bind(keeping == nil ? nil : row?.container, at: 6)
     try update.run()
   }
 
   static func delete(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_later WHERE type = ? AND id = ? AND revision = ?", in: transaction.database)
-    delete.bind(entry.record.type, at: 1)
-    delete.bind(entry.record.id, at: 2)
-    delete.bind(entry.revision, at: 3)
-    try delete.run()
+    try statement("DELETE FROM", entry, in: transaction).run()
   }
 
   /// Removes a later change's row. Where it was the last, the row of the record shows the one beneath.
   static func removeLater(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
     try delete(entry, in: transaction)
+    guard let first = try self.entry(entry.record, in: transaction), first.isBeneath else { return }
+    let top = try last(of: entry.record, in: transaction) ?? first
+    guard top.isBeneath else { return }
     let table = try transaction.catalog.table(entry.record.type)
-    guard let mark = try mark(entry.record, in: transaction), mark.awaiting == .beneath else { return }
-    if let top = try top(of: entry.record, mark, in: transaction) {
-      if top.isBeneath { try setContent(of: top, nil, table, keeping: nil, in: transaction) }
-    } else if let first = try self.entry(entry.record, in: transaction) {
-      try setContent(of: first, nil, table, keeping: nil, in: transaction)
-    }
+    try setContent(of: top, nil, table, keeping: nil, in: transaction)
   }
 
   // MARK: drafts
 
   /// Holds a record's last change back, as a draft.
   static func hold(_ id: RecordID, in transaction: WriteTransaction) throws {
-    guard let mark = try mark(id, in: transaction), let top = try top(of: id, mark, in: transaction) else {
-      return
-    }
-    try setState(.held, of: top, in: transaction)
+    if let top = try top(of: id, in: transaction) { try setState(.held, of: top, in: transaction) }
   }
 
   /// Lets all drafts of a record be sent. False where it has none.
@@ -249,15 +208,8 @@ extension Outbox {
   private static func setState(
     _ state: OutboxEntry.State, of entry: OutboxEntry, in transaction: WriteTransaction
   ) throws {
-    let update = try PreparedStatement(
-      """
-      UPDATE \(entry.isLater ? "bothy_later" : "bothy_outbox") SET state = ?3
-      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?4" : "")
-      """, in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(Int64(state.rawValue), at: 3)
-    if entry.isLater { update.bind(entry.revision, at: 4) }
+    let update = try statement("UPDATE", entry, "SET state = ?4", in: transaction)
+    update.bind(Int64(state.rawValue), at: 4)
     try update.run()
   }
 }

@@ -9,12 +9,8 @@ extension Outbox {
     later entry: OutboxEntry, _: Journal.Noted, in transaction: WriteTransaction
   ) throws -> OutboxEntry? {
     let (id, table) = (entry.record, try transaction.catalog.table(entry.record.type))
-    let beneath = try laterEntries(
-      where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
-      [.text(id.type), .text(id.id), .int(entry.revision)], limit: 1, in: transaction
-    ).first
     let first = try self.entry(id, in: transaction)
-    var before = try (beneath ?? first).flatMap { try local($0, table, in: transaction) }
+    var before = try beneath(entry, in: transaction).flatMap { try local($0, table, in: transaction) }
     before?.version = first?.base?.version == unsentVersion ? nil : first?.base?.version
     if try !later(of: id, above: entry.revision, limit: 1, in: transaction).isEmpty {
       let row = try local(entry, table, in: transaction)
@@ -182,15 +178,10 @@ extension Outbox {
     return FieldsDocument(members.laid(on: after, since: before, schema))
   }
 
-  private static func setBase(
+  static func setBase(
     of entry: OutboxEntry, _ content: Content, in transaction: WriteTransaction
   ) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_later SET base = ?4, container = ?5 WHERE type = ?1 AND id = ?2 AND revision = ?3",
-      in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(entry.revision, at: 3)
+    let update = try statement("UPDATE", entry, "SET base = ?4, container = ?5", in: transaction)
     update.bind(content.fields, at: 4)
     update.bind(content.container == entry.record.type ? nil : content.container, at: 5)
     try update.run()

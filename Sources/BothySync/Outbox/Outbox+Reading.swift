@@ -29,16 +29,44 @@ extension Outbox {
     where condition: String = "1", _ arguments: [FieldValue] = [], limit: Int = -1,
     in transaction: ReadTransaction
   ) throws -> [OutboxEntry] {
+    try entries("bothy_outbox WHERE \(condition) ORDER BY type, id", arguments, limit: limit, in: transaction)
+  }
+
+  /// The same of any table with the columns of the outbox: `source` is what stands between `FROM` and `LIMIT`.
+  static func entries(
+    _ source: String, _ arguments: [FieldValue] = [], limit: Int = -1, isLater: Bool = false,
+    in transaction: ReadTransaction
+  ) throws -> [OutboxEntry] {
     let select = try PreparedStatement(
-      "SELECT \(columns) FROM bothy_outbox WHERE \(condition) ORDER BY type, id LIMIT ?",
-      in: transaction.database)
+      "SELECT \(columns) FROM \(source) LIMIT ?", in: transaction.database)
     for (index, argument) in (arguments + [.int(Int64(limit))]).enumerated() {
       select.bind(argument, at: Int32(index + 1))
     }
     defer { select.reset() }
     var entries: [OutboxEntry] = []
-    while try select.step() { entries.append(try entry(from: select)) }
+    while try select.step() {
+      var entry = try entry(from: select)
+      entry.isLater = isLater
+      entries.append(entry)
+    }
     return entries
+  }
+
+  /// A statement on the row that a change lies in, its key bound to the marks 1 to 3.
+  ///
+  /// - Parameters:
+  ///   - verb: what stands before the table.
+  ///   - clause: what stands between the table and the condition, with marks from 4 on.
+  static func statement(
+    _ verb: String, _ entry: OutboxEntry, _ clause: String = "", in transaction: ReadTransaction
+  ) throws -> PreparedStatement {
+    let statement = try PreparedStatement(
+      "\(verb) \(entry.table) \(clause) WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?3" : "")",
+      in: transaction.database)
+    statement.bind(entry.record.type, at: 1)
+    statement.bind(entry.record.id, at: 2)
+    if entry.isLater { statement.bind(entry.revision, at: 3) }
+    return statement
   }
 
   static func entry(from row: PreparedStatement) throws -> OutboxEntry {

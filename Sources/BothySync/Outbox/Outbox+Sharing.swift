@@ -21,20 +21,24 @@ extension Outbox {
     }
     if change.isEmpty { return }
     transaction.touch(table, id.id)
-    guard let entry = try top(of: id, in: transaction) else {
+    guard var entry = try top(of: id, in: transaction) else {
       return try begin(id, change, row, table, edited: edited, in: transaction)
     }
-    let update = try PreparedStatement(
+    let isPlain = entry.group == nil && entry.sentGroup == nil && transaction.group == nil && !entry.isLater
+    if try !isPlain && liesOnTop(of: entry, in: transaction) {
+      let now = SyncClock.Reading(time: edited, isReliable: true)
+      try stack(.update, on: entry, table, before: row, last: nil, at: now, in: transaction)
+      entry = try top(of: id, in: transaction) ?? entry
+    }
+    let update = try statement(
+      "UPDATE", entry,
       """
-      UPDATE \(entry.isLater ? "bothy_later" : "bothy_outbox") SET share = ?3, revision = revision + 1,
-        attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END
-      WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?4" : "")
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind((entry.sharing?.then(change) ?? change).json, at: 3)
-    if entry.isLater { update.bind(entry.revision, at: 4) }
+      SET share = ?4, revision = revision + 1, attempts = 0, retry_at = 0, reason = NULL,
+        state = CASE state WHEN 2 THEN 0 ELSE state END
+      """, in: transaction)
+    update.bind((entry.sharing?.then(change) ?? change).json, at: 4)
     try update.run()
+    if let group = entry.group { try forgive(group, in: transaction) }
   }
 
   private static func begin(
@@ -51,11 +55,7 @@ extension Outbox {
     insert.bind((row.version == nil ? Operation.Kind.insert : .update).number, at: 3)
     insert.bind(edited, at: 4)
     insert.bind(row.version, at: 5)
-    if row.version == nil {
-      insert.bind(String?.none, at: 6)
-    } else {
-      insert.bind(utf8: table.document(row).bytes, at: 6)
-    }
+    insert.bind(row.version == nil ? nil : table.document(row), at: 6)
     insert.bind(row.container, at: 7)
     insert.bind(change.json, at: 8)
     try insert.run()

@@ -26,7 +26,7 @@ extension Outbox {
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)
     update.bind(stale.version, at: 3)
-    update.bind(utf8: FieldsDocument(members).bytes, at: 4)
+    update.bind(FieldsDocument(members), at: 4)
     try update.run()
     guard entry.shadow == nil else { return }
     let sharing = try KnownSharing.sharing(of: id, in: transaction)

@@ -49,7 +49,7 @@ extension Outbox {
     update.bind(id.id, at: 2)
     update.bind(kind.number, at: 3)
     update.bind(base?.version, at: 4)
-    if let base { update.bind(utf8: base.fields.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+    update.bind(base?.fields, at: 5)
     update.bind(base?.container, at: 6)
     try update.run()
     try setShadow(told, of: id, in: transaction)

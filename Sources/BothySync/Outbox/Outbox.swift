@@ -99,7 +99,7 @@ struct Outbox: ChangeRecorder {
       update.bind(kind.number, at: 3)
       update.bind(now.time, at: 4)
       update.bind(now.isReliable ? 0 : 1, at: 7)
-      if let last { update.bind(utf8: last.bytes, at: 5) } else { update.bind(String?.none, at: 5) }
+      update.bind(last, at: 5)
       update.bind(container, at: 6)
       try update.run()
       if change.kind == .insert { try Self.carry(id, in: transaction) }
@@ -154,12 +154,8 @@ struct Outbox: ChangeRecorder {
     insert.bind(now.time, at: 4)
     insert.bind(now.isReliable ? 0 : 1, at: 9)
     insert.bind(before?.version, at: 5)
-    if let before, before.version != nil {
-      insert.bind(utf8: table.document(before).bytes, at: 6)
-    } else {
-      insert.bind(String?.none, at: 6)
-    }
-    if let last { insert.bind(utf8: last.bytes, at: 7) } else { insert.bind(String?.none, at: 7) }
+    insert.bind(before.flatMap { $0.version == nil ? nil : table.document($0) }, at: 6)
+    insert.bind(last, at: 7)
     insert.bind(before?.container, at: 8)
     insert.bind(transaction.group, at: 10)
     try insert.run()
@@ -175,6 +171,12 @@ struct Outbox: ChangeRecorder {
 
   func migrate(_ step: Migration.Step, in database: Database) throws {
     try OutboxMigration(database: database).run(step)
+  }
+
+  func convert(
+    _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue
+  ) throws {
+    try OutboxMigration(database: database).convert(field, of: type, value)
   }
 
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
@@ -270,26 +272,19 @@ extension Outbox {
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
-  ///
-  /// - Parameter isLater: whether it lies on top of another, and has this revision.
   static func setSent(
-    _ operation: Operation, revision: Int64, isLater: Bool = false, in transaction: WriteTransaction
+    _ operation: Operation, of entry: OutboxEntry, revision: Int64, in transaction: WriteTransaction
   ) throws {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)
-    let update = try PreparedStatement(
-      """
-      UPDATE \(isLater ? "bothy_later" : "bothy_outbox") SET operation = ?3, sent_revision = ?4, sent = ?5,
-        sent_together = ?6, together = NULL
-      WHERE type = ?1 AND id = ?2\(isLater ? " AND revision = ?7" : "")
-      """, in: transaction.database)
-    update.bind(operation.record.type, at: 1)
-    update.bind(operation.record.id, at: 2)
-    update.bind(operation.id, at: 3)
-    update.bind(revision, at: 4)
-    update.bind(utf8: writer.bytes, at: 5)
-    update.bind(operation.group?.id, at: 6)
-    if isLater { update.bind(revision, at: 7) }
+    let update = try statement(
+      "UPDATE", entry,
+      "SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL",
+      in: transaction)
+    update.bind(operation.id, at: 4)
+    update.bind(revision, at: 5)
+    update.bind(utf8: writer.bytes, at: 6)
+    update.bind(operation.group?.id, at: 7)
     try update.run()
   }
 

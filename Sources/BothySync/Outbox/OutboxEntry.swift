@@ -45,6 +45,9 @@ public struct OutboxEntry: Sendable, Hashable {
   /// Whether the change waits on top of another of its record, and lies in `bothy_later`.
   var isLater = false
 
+  /// The table that the change lies in.
+  var table: String { isLater ? "bothy_later" : "bothy_outbox" }
+
   /// A change whose content lies in its entry: one that its caller waits for, or that has others on top of it.
   struct Awaited: Sendable, Hashable {
     /// What of the server's answer is written here. The raw values are those of the file.

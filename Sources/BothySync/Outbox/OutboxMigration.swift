@@ -50,20 +50,29 @@ struct OutboxMigration {
       try database.execute(
         sql: "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES (?, '1')",
         arguments: [SecretWork.movedKey])
-      try rewrite(type) { $0[field] = nil }
+      try rewrite(type) { $2[field] = nil }
       try Journal.rewrite(type, in: database) { $0[field] = nil }
-    // Names change by `rename`, and other devices go on to have a field that is dropped here.
-    case .renameField, .dropField: break
-    case .convertField(let type, let field, _):
-      // The base cannot be converted back to what the server has; without the field in the base, the converted
-      // value is sent as changed.
-      try rewrite(type) { $0[field] = nil }
+    // Names change by `rename`, values by `convert`, and other devices go on to have a field that is dropped here.
+    case .renameField, .dropField, .convertField: break
+    }
+  }
+
+  /// Gives a field the values of its new kind in what was made here. What the server told, or was sent, can't be converted
+  /// back to what the server has: without the field in the base, the converted value is sent as changed.
+  func convert(_ field: String, of type: String, _ value: (JSONValue) throws -> JSONValue) throws {
+    let made = ["last", "awaited"]
+    try rewrite(type) { table, column, members in
+      guard made.contains(column) || (table, column) == ("bothy_later", "base") else {
+        return members[field] = nil
+      }
+      let converted = try value(members[field] ?? .null)
+      members[field] = converted.isNull ? nil : converted
     }
   }
 
   /// Gives the members of all documents of a type the names that they have from now on.
   func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
-    try rewrite(type) { $0 = new.local($0, of: old) }
+    try rewrite(type) { $2 = new.local($2, of: old) }
     try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0 = new.local($0, of: old) }
     try rewrite(type, in: "bothy_given", "fields", isWhole: false) { $0 = new.local($0, of: old) }
     try Journal.rewrite(type, in: database) { $0 = new.local($0, of: old) }
@@ -75,19 +84,22 @@ struct OutboxMigration {
     try database.execute(sql: "DELETE FROM bothy_stage; UPDATE bothy_cursor SET staged = NULL")
   }
 
-  private func rewrite(_ type: String, _ change: (inout [String: JSONValue]) -> Void) throws {
+  /// - Parameter change: gets the table, the column and the members.
+  private func rewrite(
+    _ type: String, _ change: (String, String, inout [String: JSONValue]) throws -> Void
+  ) throws {
     for (column, isWhole) in [
       ("base", false), ("last", false), ("awaited", false), ("sent", true), ("shadow", true),
     ] {
       for table in ["bothy_outbox", "bothy_later"] {
-        try rewrite(type, in: table, column, isWhole: isWhole, change)
+        try rewrite(type, in: table, column, isWhole: isWhole) { try change(table, column, &$0) }
       }
     }
   }
 
   private func rewrite(
     _ type: String, in table: String, _ column: String, isWhole: Bool,
-    _ change: (inout [String: JSONValue]) -> Void
+    _ change: (inout [String: JSONValue]) throws -> Void
   ) throws {
     let select = try PreparedStatement(
       "SELECT DISTINCT id, \(column) FROM \(table) WHERE type = ? AND \(column) IS NOT NULL", in: database)
@@ -108,17 +120,17 @@ struct OutboxMigration {
 
   /// A fields document with `change` made; or, if `isWhole`, the operation or server's record that carries one.
   private static func rewritten(
-    _ document: String, isWhole: Bool, _ change: (inout [String: JSONValue]) -> Void
+    _ document: String, isWhole: Bool, _ change: (inout [String: JSONValue]) throws -> Void
   ) throws -> [UInt8] {
     guard isWhole else {
       var members = try FieldsDocument(canonical: Array(document.utf8)).members()
-      change(&members)
+      try change(&members)
       return FieldsDocument(members).bytes
     }
     var whole = try JSONValue(parsing: document).objectValue ?? [:]
     if var members = whole["fields"]?.objectValue {
       for name in whole["cleared"]?.arrayValue?.compactMap(\.stringValue) ?? [] { members[name] = .null }
-      change(&members)
+      try change(&members)
       let cleared = members.filter { $0.value.isNull }.keys.sorted()
       whole["fields"] = .object(members.filter { !$0.value.isNull })
       whole["cleared"] = cleared.isEmpty ? nil : .array(cleared.map { .string($0) })

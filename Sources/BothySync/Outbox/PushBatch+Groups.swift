@@ -3,19 +3,14 @@ import BothyStore
 /// Sends each together-write whole or not at all: its operations stand next to each other in one request, after the
 /// new records that they refer to.
 extension PushBatchBuilder {
-  /// Groups go first, so that a large one finds room. Two groups that need each other become one and are looked
-  /// at again.
+  /// Groups go first, so that a large one finds room. Those that need each other become one and are looked at again.
   mutating func addGroups() throws {
-    let all = try Outbox.groups(in: transaction)
-    guard !all.isEmpty else { return }
-    for group in all where !isFull && batch.items.count < limit {
-      try add(group: group)
-      try addFollowing()
-    }
-    while joined && !isFull {
-      joined = false
-      for group in try Outbox.groups(in: transaction) where !isFull { try add(group: group) }
-    }
+    repeat {
+      for group in try Outbox.groups(in: transaction) where !isFull && batch.items.count < limit {
+        try add(group: group)
+        try addFollowing()
+      }
+    } while try !isFull && batch.items.count < limit && fuseCycles()
   }
 
   mutating func add(group: String) throws {
@@ -48,8 +43,9 @@ extension PushBatchBuilder {
         waiting = member.record
       }
       for target in try newRecords(in: fields, table) where !records.contains(target) {
-        if try isSent(target, neededBy: group, records) { continue }
-        return joined || isFull ? reopen(group, records) : block(members, by: target)
+        if try isSent(target) { continue }
+        needing.append(.group(group))
+        return isFull ? reopen(group, records) : block(members, by: target)
       }
     }
     if let waiting { return wait(records, for: waiting) }
@@ -100,7 +96,7 @@ extension PushBatchBuilder {
     for member in records { visited[member] = .blocked(by: record) }
   }
 
-  private func isReady(_ entry: OutboxEntry) -> Bool {
+  func isReady(_ entry: OutboxEntry) -> Bool {
     entry.state == .pending && entry.operationID == nil && entry.retryAt <= now
       && !heldTypes.contains(entry.record.type)
   }
@@ -118,10 +114,8 @@ extension PushBatchBuilder {
     return found
   }
 
-  /// Sends first what a group needs. One that needs the group in turn joins it.
-  private mutating func isSent(
-    _ target: RecordID, neededBy group: String, _ members: Set<RecordID>
-  ) throws -> Bool {
+  /// Sends first what a group needs. False where that can't be sent now.
+  private mutating func isSent(_ target: RecordID) throws -> Bool {
     guard let entry = try Outbox.entry(target, in: transaction) else { return true }
     if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
       depth < Self.depthLimit
@@ -131,20 +125,13 @@ extension PushBatchBuilder {
       try add(entry)
     }
     if case .sent? = visited[target] { return true }
-    let needsGroup: Bool =
-      if case .blocked(let other)? = visited[target] { members.contains(other) } else { false }
-    guard !joined, !isFull, isOpen(target) || deferred.contains(target) || needsGroup else { return false }
-    try Outbox.join(target, to: group, from: entry.group, in: transaction)
-    visited[target] = nil
-    deferred.remove(target)
-    joined = true
     return false
   }
 
-  /// What was joined is looked at again, as it is now.
+  /// A group that finds no room is looked at again for the next request.
   private mutating func reopen(_ group: String, _ members: Set<RecordID>) {
     groups.remove(group)
-    for member in members { visited[member] = nil }
+    for member in members where links[member] == nil { visited[member] = nil }
   }
 
   /// None of the group is sent. An obstacle that is merely in doubt is none any more after this request.

@@ -13,6 +13,20 @@ extension PushBatchBuilder {
     var base: OutboxEntry.Base?
   }
 
+  /// The entries of some records, and where any belongs to a transaction on top of others, those of all records that these
+  /// changed.
+  func needed(by records: [RecordID]) throws -> [OutboxEntry] {
+    var needed: [OutboxEntry] = []
+    var seen: Set<RecordID> = []
+    for record in records {
+      guard let entry = try Outbox.entry(record, in: transaction) else { continue }
+      let closure =
+        try entry.group != nil || entry.isBeneath ? Outbox.closure(of: record, in: transaction) : [entry]
+      needed += closure.filter { seen.insert($0.record).inserted }
+    }
+    return needed
+  }
+
   /// Notes that what lies on top of an entry may follow its operation.
   mutating func link(_ entry: OutboxEntry, _ operation: String) throws {
     guard entry.isBeneath else { return }
@@ -55,13 +69,9 @@ extension PushBatchBuilder {
   /// applied it.
   mutating func goesBeneath(_ entry: OutboxEntry) throws -> Bool {
     guard entry.isLater else { return true }
-    let record = entry.record
-    let later = try Outbox.laterEntries(
-      where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
-      [.text(record.type), .text(record.id), .int(entry.revision)], limit: 1, in: transaction)
-    guard let beneath = try later.first ?? Outbox.entry(record, in: transaction),
-      let operation = beneath.operationID
-    else { return false }
+    guard let beneath = try Outbox.beneath(entry, in: transaction), let operation = beneath.operationID else {
+      return false
+    }
     if batch.items.contains(where: { $0.operation.id == operation }) { return true }
     if let group = beneath.sentGroup {
       try addGroupInDoubt(group, nil)

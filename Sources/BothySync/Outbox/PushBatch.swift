@@ -67,8 +67,8 @@ struct PushBatchBuilder {
   private var givesBack = false
   /// Groups that were looked at.
   var groups: Set<String> = []
-  /// Whether groups became one, and are to be looked at again.
-  var joined = false
+  /// Groups that need a record which was not sent.
+  var needing: [Unit] = []
   /// Whether the rest goes by the next request: a group does not fit into this one.
   var isFull = false
   /// The records whose last operation others may follow, and those of them that were not looked at since.
@@ -100,10 +100,7 @@ struct PushBatchBuilder {
     givesBack = try GivenBack.isUsed(in: transaction)
     try addOperationsInDoubt(records.map(Set.init))
     if let records {
-      for record in records where batch.items.count < limit {
-        guard let entry = try Outbox.entry(record, in: transaction), entry.operationID == nil,
-          entry.state == .pending, entry.retryAt <= now
-        else { continue }
+      for entry in try needed(by: records) where batch.items.count < limit && isReady(entry) {
         try add(entry)
         try addFollowing()
       }
@@ -265,7 +262,11 @@ struct PushBatchBuilder {
     guard let row = try Outbox.local(entry, table, in: transaction) else {
       // A broken invariant: an entry without its row. The record is what the server last told.
       let noted = try Journal.note(Journal.Row(entry, .withdrawn, .unsendable), in: transaction)
-      try Outbox.end(entry, noted, in: transaction)
+      if entry.isLater {
+        try Outbox.removeLater(entry, in: transaction)
+      } else {
+        try Outbox.end(entry, noted, in: transaction)
+      }
       batch.repaired += 1
       return nil
     }
@@ -336,8 +337,7 @@ struct PushBatchBuilder {
       sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
     operation.after = try predecessor(of: entry)
     try Outbox.setSent(
-      operation, revision: isPartial ? entry.revision - 1 : entry.revision, isLater: entry.isLater,
-      in: transaction)
+      operation, of: entry, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))
     if !isPartial { try link(entry, operation.id) }

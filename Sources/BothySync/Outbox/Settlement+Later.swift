@@ -31,7 +31,10 @@ extension Settlement {
       guard let entry = try Outbox.entry(id, in: transaction), entry.isBeneath,
         entry.operationID != item.operation.id
       else { return false }
-      return try Outbox.later(of: id, in: transaction).contains { $0.operationID == item.operation.id }
+      return try !Outbox.laterEntries(
+        where: "type = ? AND id = ? AND operation = ?",
+        [.text(id.type), .text(id.id), .text(item.operation.id)], limit: 1, in: transaction
+      ).isEmpty
     }
     guard isBlocked else { return false }
     if !sent.contains(where: \.verdict.isApplied) {

@@ -39,11 +39,7 @@ enum GivenBack {
     insert.bind(id.id, at: 2)
     insert.bind((current == nil ? Operation.Kind.insert : .update).number, at: 3)
     insert.bind(current?.version, at: 4)
-    if let current {
-      insert.bind(utf8: current.fields.bytes, at: 5)
-    } else {
-      insert.bind(String?.none, at: 5)
-    }
+    insert.bind(current?.fields, at: 5)
     insert.bind(current?.container, at: 6)
     try insert.run()
     let update = try PreparedStatement(
@@ -67,7 +63,7 @@ enum GivenBack {
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
     insert.bind(state.base.version, at: 3)
-    insert.bind(utf8: state.base.fields.bytes, at: 4)
+    insert.bind(state.base.fields, at: 4)
     insert.bind(state.base.container, at: 5)
     insert.bind(state.position, at: 6)
     try insert.run()

@@ -70,60 +70,71 @@ struct Orphans {
   }
 
   private mutating func drop(_ entry: OutboxEntry) throws {
-    let table = try transaction.catalog.table(entry.record.type)
-    guard let row = try transaction.row(table, id: entry.record.id) else { return }
+    let id = entry.record
+    let table = try transaction.catalog.table(id.type)
+    var lost: [Overwritten] = []
     if entry.operationID == nil {
-      var lost: [Overwritten] = []
-      try Outbox.forget(entry.record, in: transaction) { other in
-        let fields = try Outbox.localContent(of: other.record, in: transaction)
-        lost.append(Overwritten(record: other.record, fields: fields))
-        return try note(other)
-      }
-      overwritten += lost
-      try transaction.evict(table, id: entry.record.id)
+      try Outbox.forget(id, in: transaction) { try note($0, &lost) }
+      try transaction.evict(table, id: id.id)
     } else {
       // It may have arrived: the deletion is sent after it.
-      overwritten.append(Overwritten(record: entry.record, fields: table.document(row)))
-      try note(entry)
-      try transaction.evict(table, id: entry.record.id)
+      try Outbox.forgetLater(of: id, in: transaction) { try note($0, &lost) }
+      _ = try note(entry, &lost)
+      try transaction.evict(table, id: id.id)
+      try Outbox.setContent(of: entry, nil, table, keeping: nil, in: transaction)
       try change(entry, kind: .delete)
     }
+    overwritten += lost
   }
 
-  @discardableResult
-  private func note(_ entry: OutboxEntry) throws -> Journal.Noted {
+  private func note(_ entry: OutboxEntry, _ lost: inout [Overwritten]) throws -> Journal.Noted {
     let table = try transaction.catalog.table(entry.record.type)
+    let local = try Outbox.local(entry, table, in: transaction)
+    lost.append(Overwritten(record: entry.record, fields: local.map { table.document($0) }))
     var row = Journal.Row(entry, .overwritten, .orphaned)
-    row.loss = try Journal.Loss(
-      entry, transaction.row(table, id: entry.record.id), table, now: entry.told)
+    row.loss = try Journal.Loss(entry, local, table, now: entry.told)
     return try Journal.note(row, in: transaction)
   }
 
-  private func clear(_ field: FieldSchema, of entry: OutboxEntry, _ target: String) throws {
-    let table = try transaction.catalog.table(entry.record.type)
-    guard var row = try transaction.row(table, id: entry.record.id),
-      let index = table.schema.index(of: field.name)
-    else { return }
-    if case .list(let ids) = row.values[index] {
-      row.values[index] = .list(ids.filter { $0 != target })
-    } else {
-      row.values[index] = .null
+  /// Takes the reference out of all that is pending of a record.
+  private func clear(_ field: FieldSchema, of first: OutboxEntry, _ target: String) throws {
+    let table = try transaction.catalog.table(first.record.type)
+    guard let index = table.schema.index(of: field.name) else { return }
+    var former: (before: Outbox.Content, after: Outbox.Content)?
+    for entry in try [first] + Outbox.later(of: first.record, in: transaction) {
+      // What a change was made on is what the one beneath makes of the record.
+      if let former, entry.base.map({ Outbox.Content($0, first.record.type) }) == former.before {
+        try Outbox.setBase(of: entry, former.after, in: transaction)
+      }
+      former = nil
+      guard let row = try Outbox.local(entry, table, in: transaction) else { continue }
+      var cleared = row
+      if case .list(let ids) = row.values[index] {
+        cleared.values[index] = .list(ids.filter { $0 != target })
+      } else if row.values[index] == .text(target) {
+        cleared.values[index] = .null
+      }
+      former = (Outbox.Content(row, table), Outbox.Content(cleared, table))
+      guard cleared.values[index] != row.values[index] else { continue }
+      try Outbox.setLocal(entry, table, cleared, in: transaction)
+      try change(entry, kind: entry.kind)
     }
-    try transaction.replace(table, id: entry.record.id, row)
-    try change(entry, kind: entry.kind)
   }
 
-  /// The entry is another than what was sent of it, if it was.
+  /// The change is sent again, as it is now, where it was refused; and where it is the record's last and was sent, as
+  /// another than it was then.
   private func change(_ entry: OutboxEntry, kind: Operation.Kind) throws {
-    let update = try PreparedStatement(
+    let isLast = entry.awaited == nil || kind == .delete
+    let update = try Outbox.statement(
+      "UPDATE", entry,
       """
-      UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, attempts = 0, retry_at = 0, reason = NULL,
-        state = CASE state WHEN 2 THEN 0 ELSE state END WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(entry.record.type, at: 1)
-    update.bind(entry.record.id, at: 2)
-    update.bind(kind.number, at: 3)
+      SET kind = ?4, revision = revision + ?5, attempts = 0, retry_at = 0, reason = NULL,
+        state = CASE state WHEN 2 THEN 0 ELSE state END
+      """, in: transaction)
+    update.bind(kind.number, at: 4)
+    update.bind(isLast ? 1 : 0, at: 5)
     try update.run()
+    if let group = entry.group { try Outbox.forgive(group, in: transaction) }
   }
 
   /// The row stays, as one that is new to the server.

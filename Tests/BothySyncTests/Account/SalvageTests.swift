@@ -174,6 +174,29 @@ import Testing
     #expect(try await titles().count == 400)
   }
 
+  @Test("transactions on top of others are salvaged, and where some can't be read, what the row shows")
+  func transactions() async throws {
+    let store = try await filled()
+    try await store.store.write { try $0.update(Note.self, id: "r1000") { $0.note = "counted" } }
+    for number in 0..<60 {
+      try await store.write(.together) { transaction in
+        try transaction.insert(Note(id: "sale" + String(1000 + number), "sale"))
+        try transaction.update(Note.self, id: "r1000") { $0.title = "total \(number)" }
+      }
+    }
+    try close(store)
+    try damage(at: "total 30")
+    let report = try salvage(setAside())
+    #expect(report.lost.isEmpty && !report.isComplete)
+    let again = try open()
+    #expect(await again.sync().failures.isEmpty)
+    #expect(try again.outbox().isEmpty)
+    let titles = try await titles()
+    #expect(titles["r1000"] == "total 59")
+    #expect(titles.count == 360)
+    #expect(try again.diagnose().isHealthy)
+  }
+
   @Test("a change that is pending in the new file too is left out and named")
   func skipped() async throws {
     let store = try await filled()

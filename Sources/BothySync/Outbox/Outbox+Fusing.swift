@@ -1,0 +1,87 @@
+import BothyStore
+
+/// Transactions that become one, and what that makes of their changes of one record.
+extension Outbox {
+  /// Ties a change that was not sent to a group.
+  static func join(_ entry: OutboxEntry, to group: String, in transaction: WriteTransaction) throws {
+    if entry.group == group { return }
+    let update = try statement("UPDATE", entry, "SET together = ?4", in: transaction)
+    update.bind(group, at: 4)
+    try update.run()
+  }
+
+  /// Makes one change of those of each record that lie on top of each other in one group.
+  static func fuse(_ group: String, in transaction: WriteTransaction) throws {
+    let later = try laterEntries(
+      where: "together = ? ORDER BY type, id, revision", [.text(group)], in: transaction)
+    for entry in later {
+      if let beneath = try beneath(entry, in: transaction), beneath.group == group {
+        try fuse(entry, into: beneath, in: transaction)
+      }
+    }
+  }
+
+  /// Joins what was written singly on top of a refused change to it, as an edit that is made after the refusal.
+  static func absorb(_ id: RecordID, in transaction: WriteTransaction) throws {
+    guard let entry = try entry(id, in: transaction), let group = entry.group, entry.isBeneath,
+      let next = try later(of: id, limit: 1, in: transaction).first,
+      next.group == nil || next.group == group, next.operationID == nil, next.state == .pending
+    else { return }
+    try fuse(next, into: entry, in: transaction)
+    try forgive(group, in: transaction)
+  }
+
+  /// Makes one of two changes, of which the later lies on top of the other. Neither is in doubt.
+  private static func fuse(
+    _ next: OutboxEntry, into entry: OutboxEntry, in transaction: WriteTransaction
+  ) throws {
+    let collapse = Collapse(entry.kind, wasSent: false, hasBase: entry.base != nil, then: next.kind)
+    guard case .become(let kind) = collapse else {
+      // Made and deleted: nothing of either is left.
+      _ = try Journal.note(Journal.Row(next, .withdrawn, .takenBack), in: transaction)
+      try removeLater(next, in: transaction)
+      let noted = try Journal.note(Journal.Row(entry, .withdrawn, .takenBack), in: transaction)
+      if entry.isLater { return try removeLater(entry, in: transaction) }
+      try end(entry, noted, in: transaction)
+      return
+    }
+    try lay(next, on: entry, in: transaction)
+    let sharing = next.sharing.map { entry.sharing?.then($0) ?? $0 } ?? entry.sharing
+    let (kept, gone) = entry.isLater ? (next, entry) : (entry, next)
+    let columns =
+      entry.isLater
+      ? "base_version, base, container"
+      : "revision, edited, edited_unsure, last, awaiting, awaited, awaited_in"
+    let update = try statement(
+      "UPDATE", kept,
+      """
+      SET kind = ?4, share = ?5, (\(columns)) =
+        (SELECT \(columns) FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?6)
+      """, in: transaction)
+    update.bind(kind.number, at: 4)
+    update.bind(sharing?.json, at: 5)
+    update.bind(gone.revision, at: 6)
+    try update.run()
+    try delete(gone, in: transaction)
+  }
+
+  /// Has a change go on from what the one beneath it makes of the record, where it was made on something else.
+  private static func lay(
+    _ next: OutboxEntry, on entry: OutboxEntry, in transaction: WriteTransaction
+  ) throws {
+    let table = try transaction.catalog.table(next.record.type)
+    guard let base = next.base, let beneath = try local(entry, table, in: transaction),
+      let row = try local(next, table, in: transaction),
+      Content(base, next.record.type) != Content(beneath, table)
+    else { return }
+    let members = try table.document(row).members().laid(
+      on: table.document(beneath).members(), since: base.fields.members(), table.schema)
+    let isMoved = row.container != (base.container ?? next.record.type)
+    var repaired = false
+    try setLocal(
+      next, table,
+      table.row(
+        FieldsDocument(members), container: (isMoved ? row.container : beneath.container) ?? next.record.type,
+        version: row.version, repaired: &repaired), in: transaction)
+  }
+}

@@ -1,0 +1,181 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Transactions on top of others that meet references, sharing, awaited saves and migrations.
+@Suite("Transactions on top of others meet", .faultsStrike, .timeLimit(.minutes(5)))
+struct LaterMeetings {
+  private static let cherished = RecordID(type: "Pet", id: "X1")
+
+  /// A pair whose devices and server have the parents P1 and P2 and the pet X1 of P1.
+  private func family() async throws -> Pair {
+    let pair = try Pair(schema: .family, rules: .family, policy: .fieldMerge)
+    for id in ["P1", "P2"] { try pair.b.put(.parent(id)) }
+    try pair.b.put(.pet("X1", of: "P1"))
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    return pair
+  }
+
+  /// Gives a pet an owner, with a new parent in the same transaction.
+  private func give(_ pet: RecordID, to owner: String, with id: String, on device: SimulatedDevice)
+    async throws
+  {
+    try await device.store.write(.together) { transaction in
+      try transaction.update(pet, fields: ["owner": .text(owner)])
+      try transaction.insert(.parent(id))
+    }
+  }
+
+  @Test(
+    "A reference to what others deleted is taken out of each transaction that has it",
+    arguments: [false, true])
+  func orphans(_ isSentBefore: Bool) async throws {
+    let pair = try await family()
+    try await give(Self.cherished, to: "P2", with: "N1", on: pair.a)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Self.cherished, fields: ["name": "Rex"])
+      try transaction.insert(.parent("N2"))
+    }
+    try await give(Self.cherished, to: "P2", with: "N3", on: pair.a)
+    try pair.b.change { _ = try $0.delete(RecordID(type: "Parent", id: "P2")) }
+    await pair.b.store.sync()
+    if isSentBefore {
+      pair.a.loseAnswer(carrying: "N1")
+      await pair.a.store.sync(.push)
+    }
+    #expect(try await pair.isEven())
+    let pet = try await pair.server("X1", type: "Pet")
+    #expect(pet?["name"] == "Rex" && pet?["owner"] == nil)
+    #expect(try await pair.world.serverRecords().keys.filter { $0.id.hasPrefix("N") }.count == 3)
+  }
+
+  @Test(
+    "A record that goes with its parent takes the transactions on top of it along", arguments: [false, true])
+  func cascade(_ isInDoubt: Bool) async throws {
+    let pair = try await family()
+    let child = RecordID(type: "Child", id: "C1")
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.child("C1", of: "P2"))
+      try transaction.insert(.parent("N1"))
+    }
+    for name in ["second", "third"] {
+      try await pair.a.store.write(.together) { transaction in
+        try transaction.update(child, fields: ["name": .text(name)])
+        try transaction.insert(.parent("N-\(name)"))
+      }
+    }
+    if isInDoubt {
+      pair.a.remote.plan(.lostRequest, on: .operation(on: "C1"), times: 1)
+      await pair.a.store.sync(.push)
+    }
+    try pair.b.change { _ = try $0.delete(RecordID(type: "Parent", id: "P2")) }
+    await pair.b.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try pair.a.record("Child", "C1") == nil)
+    #expect(try await pair.server("C1", type: "Child") == nil)
+  }
+
+  @Test("Transactions that share a record and need each other's new records become one", arguments: [2, 3])
+  func needEachOther(_ count: Int) async throws {
+    let pair = try await family()
+    let parent = RecordID(type: "Parent", id: "P1")
+    // Each has a new child of the next one's new parent, and the last one's is of the first.
+    for number in 0..<count {
+      try await pair.a.store.write(.together) { transaction in
+        try transaction.insert(.parent("N\(number)"))
+        try transaction.insert(.child("C\(number)", of: "N\((number + 1) % count)"))
+        try transaction.update(parent, fields: ["name": .text("change \(number)")])
+      }
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 2 * count + 1 && report.blocked.isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("P1", type: "Parent")?["name"]?.stringValue == "change \(count - 1)")
+  }
+
+  @Test("Transactions that need each other through one on top of them become one with it")
+  func needThrough() async throws {
+    let pair = try await family()
+    let (one, two) = (RecordID(type: "Parent", id: "P1"), RecordID(type: "Parent", id: "P2"))
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.insert(.child("C1", of: "N1"))
+      try transaction.update(one, fields: ["name": "first"])
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(one, fields: ["name": "second"])
+      try transaction.update(two, fields: ["name": "second"])
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(two, fields: ["name": "third"])
+      try transaction.insert(.parent("N1"))
+    }
+    #expect(await pair.a.store.sync().blocked.isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("C1", type: "Child")?["parent"] == "N1")
+    #expect(try await pair.server("P1", type: "Parent")?["name"] == "second")
+    #expect(try await pair.server("P2", type: "Parent")?["name"] == "third")
+  }
+
+  @Test("Sharing a record of a transaction that waits is sent for itself")
+  func sharing() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
+    }
+    try await pair.a.store.share(.note("T1"), with: Sharing.principals("guest"))
+    await pair.a.store.sync()
+    let operations = pair.a.operations
+    #expect(operations.map { $0.group?.size } == [2, 2, nil])
+    #expect(operations.map { $0.sharing != nil } == [false, false, true])
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords()[.note("T1")]?.sharing == Sharing.principals("guest"))
+  }
+
+  @Test("A save that waits for the server sends first what its transaction lies on")
+  func awaited() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .fieldMerge)
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "first" }
+      try transaction.update(Note.self, id: "T2") { $0.title = "first" }
+    }
+    try await pair.a.store.write(.together) { transaction in
+      try transaction.update(Note.self, id: "T2") { $0.title = "second" }
+      try transaction.update(Note.self, id: "T3") { $0.title = "second" }
+    }
+    let saved = try await pair.a.store.save(Note(id: "T3", "third"), awaiting: .seconds(10))
+    #expect(saved.origin == .server && saved.problem == nil && saved.record?.title == "third")
+    #expect(try await pair.serverTitle("T3") == "third")
+    #expect(try await pair.serverTitle("T2") == "second")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A converted field keeps what each waiting transaction made of it")
+  func converted() async throws {
+    func memo(_ version: Int, _ kind: FieldKind) -> Schema {
+      Schema(
+        version: version,
+        types: [TypeSchema("Memo", fields: [FieldSchema("title", .text), FieldSchema("count", kind)])])
+    }
+    let pair = try Pair(schema: memo(1, .text), policy: .fieldMerge)
+    let ids = ["M1", "M2", "M3"].map { RecordID(type: "Memo", id: $0) }
+    for id in ids { try pair.a.put(Record("Memo", id: id.id, ["title": "start", "count": "1"])) }
+    await pair.a.store.sync()
+    for (number, pairs) in [(2, ids[0...1]), (3, ids[1...2])] {
+      try await pair.a.store.write(.together) { transaction in
+        for id in pairs { try transaction.update(id, fields: ["count": .text(String(number))]) }
+      }
+    }
+    let step = Migration.Step.convertField(type: "Memo", field: "count") { value in
+      if case .text(let text) = value { .int(Int64(text) ?? 0) } else { .int(0) }
+    }
+    try pair.a.restart(schema: memo(2, .int), migrations: [Migration(to: 2, step)])
+    pair.a.remote.forgetRequests()
+    #expect(await pair.a.store.sync().failures.isEmpty)
+    let sent = pair.a.operations.map { "\($0.record.id) \($0.fields["count"]?.intValue ?? -1)" }
+    #expect(Set(sent) == ["M1 2", "M2 2", "M2 3", "M3 3"] && sent.count == 4)
+    #expect(try pair.a.store.outbox().isEmpty && pair.a.store.diagnose().findings.isEmpty)
+  }
+}
