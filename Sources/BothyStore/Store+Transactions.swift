@@ -65,6 +65,12 @@ extension Store {
     try fetch(Target.self, id: reference.id)
   }
 
+  /// When a record of a synced type was made and edited, and by whom it was made; nil where it is not here. One row by
+  /// primary key.
+  public func metadata(of id: RecordID) throws -> RecordMetadata? {
+    try read { try $0.metadata(of: id) }
+  }
+
   /// The record of any type, or nil. One row by primary key.
   public func record(_ id: RecordID) throws -> Record? {
     try read { try $0.record(id) }

@@ -24,8 +24,8 @@ struct LedgerConformance: Sendable {
     LedgerRecord(
       position: position,
       record: ServerRecord(
-        id: .note(id), container: container, version: "\(position)", modified: position * 10, owner: "ann",
-        isDeleted: isDeleted,
+        id: .note(id), container: container, version: "\(position)", modified: position * 10,
+        created: position == 2 ? nil : position, owner: "ann", isDeleted: isDeleted,
         fields: isDeleted ? .empty : FieldsDocument(["title": .string(title), "score": 1])))
   }
 

@@ -47,13 +47,18 @@ struct QueryConformance {
     let schema = Schema(types: [type])
     // Versions are the ledger's own, and every record has a container.
     var records = world.records(40)
-    for index in records.indices { records[index].version = String(index + 1) }
+    for index in records.indices {
+      records[index].version = String(index + 1)
+      let metadata = records[index].metadata
+      records[index].origin.metadata.modifiedTime = metadata.modifiedTime ?? 0
+    }
     let entries = records.enumerated().map { index, record in
       LedgerRecord(
         position: Int64(index + 1),
         record: ServerRecord(
-          id: record.recordID, container: record.container, version: String(index + 1), modified: 0,
-          fields: FieldsDocument(canonical: document(record))))
+          id: record.recordID, container: record.container, version: String(index + 1),
+          modified: record.metadata.modifiedTime ?? 0, created: record.metadata.createdTime,
+          owner: record.metadata.owner, fields: FieldsDocument(canonical: document(record))))
     }
     try await ledger.write(space: "s") { try $0.put(entries) }
     for round in 0..<40 {

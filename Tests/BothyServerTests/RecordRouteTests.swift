@@ -16,7 +16,7 @@ struct RecordRouteTests {
       #expect(created.tag == "\"1\"")
       #expect(created.headers[.location] == address)
       let expected =
-        #"{"type":"Todo","id":"1","container":"Todo","version":"1","modified":1000,"owner":"anyone","#
+        #"{"type":"Todo","id":"1","container":"Todo","version":"1","modified":1000,"created":1000,"owner":"anyone","#
         + #""fields":{"title":"a"}}"#
       #expect(created.text == expected)
       let found = try await call(.get, address)

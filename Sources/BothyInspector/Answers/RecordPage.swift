@@ -63,6 +63,9 @@ enum PageMark {
       writer.member("id", record.id)
       writer.member("container", record.container)
       writer.member("version", record.version)
+      if let time = record.metadata.createdTime { writer.member("created", time) }
+      if let time = record.metadata.modifiedTime { writer.member("modified", time) }
+      writer.member("owner", record.metadata.owner)
       writer.object("fields") { writer in
         for name in Set(query.order.map(\.field)).sorted() where record.fields[name] != nil {
           writer.key(name)
@@ -88,6 +91,9 @@ enum PageMark {
     }
     var record = Record(type.name, id: id, values, container: json["container"]?.stringValue)
     record.version = json["version"]?.stringValue
+    record.origin.metadata = RecordMetadata(
+      created: json["created"]?.intValue, modified: json["modified"]?.intValue,
+      owner: json["owner"]?.stringValue)
     return record
   }
 }

@@ -58,7 +58,8 @@ struct PostgresStatement {
   mutating func bind(_ texts: [String?]) { addArray(.text, texts) { $0.append(utf8: $1) } }
   /// Texts as their UTF-8.
   mutating func bind(utf8 texts: [[UInt8]]) { addArray(.text, texts) { $0.append(contentsOf: $1) } }
-  mutating func bind(_ numbers: [Int64]) { addArray(.int, numbers) { $0.append(bigEndian: $1) } }
+  mutating func bind(_ numbers: [Int64]) { bind(numbers.map { Optional($0) }) }
+  mutating func bind(_ numbers: [Int64?]) { addArray(.int, numbers) { $0.append(bigEndian: $1) } }
   mutating func bind(_ numbers: [Double]) {
     addArray(.double, numbers) { $0.append(bigEndian: $1.bitPattern) }
   }

@@ -1,6 +1,7 @@
 /// The statements of a ledger. Each but `spaces` names the space, which is its first parameter.
 enum LedgerSQL {
-  static let columns = "position, type, id, container, modified, owner, deleted, fields, sharing"
+  static let columns =
+    "position, type, id, container, modified, owner, deleted, fields, sharing, created"
 
   static let beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
   static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -20,12 +21,12 @@ enum LedgerSQL {
     WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
     """
   static let putRecords = """
-    INSERT INTO record (space, position, type, id, container, modified, owner, deleted, plain, fields, sharing)
+    INSERT INTO record (space, position, type, id, container, modified, owner, deleted, plain, fields, sharing, created)
     SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-      $8::boolean[], $9::boolean[], $10::text[], $11::text[])
+      $8::boolean[], $9::boolean[], $10::text[], $11::text[], $12::bigint[])
     ON CONFLICT (space, type, id) DO UPDATE SET position = excluded.position, container = excluded.container,
       modified = excluded.modified, owner = excluded.owner, deleted = excluded.deleted, plain = excluded.plain,
-      fields = excluded.fields, sharing = excluded.sharing
+      fields = excluded.fields, sharing = excluded.sharing, created = excluded.created
     """
   static let putDepartures = """
     INSERT INTO departure (space, position, type, id, container)

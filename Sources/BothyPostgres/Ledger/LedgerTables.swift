@@ -78,6 +78,7 @@ enum LedgerTables {
       PRIMARY KEY (space, mark)
     );
     """,
+    "ALTER TABLE record ADD COLUMN created bigint;",
   ]
 
   /// Makes the schema and its tables where they are missing and takes the steps that are not yet taken. Processes that

@@ -21,6 +21,7 @@ extension PostgresTransaction {
     insert.bind(records.map { !$0.fields.bytes.holdsEscapedZero })
     insert.bind(utf8: records.map(\.fields.bytes))
     insert.bind(records.map { $0.sharing.isEmpty ? nil : $0.sharing.json })
+    insert.bind(records.map(\.created))
     write(insert)
     keep(
       entries.compactMap { entry in

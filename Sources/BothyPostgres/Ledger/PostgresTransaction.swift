@@ -97,7 +97,8 @@ final class PostgresTransaction: LedgerTransaction {
     let record = ServerRecord(
       id: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""),
       container: rows.text(row, 3) ?? "", version: String(position), modified: rows.int(row, 4),
-      owner: rows.text(row, 5), isDeleted: rows.bool(row, 6),
+      created: rows.isNull(row, 9) ? nil : rows.int(row, 9), owner: rows.text(row, 5),
+      isDeleted: rows.bool(row, 6),
       fields: FieldsDocument(canonical: rows.bytes(row, 7)),
       sharing: try rows.text(row, 8).map(Sharing.init(json:)) ?? .nobody)
     return LedgerRecord(position: position, record: record)

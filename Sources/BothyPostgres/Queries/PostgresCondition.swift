@@ -160,6 +160,9 @@ struct PostgresCondition {
     case .id: return "id"
     case .container: return "container"
     case .version: return "(position::text COLLATE \"C\")"
+    case .created: return "(created::numeric)"
+    case .modified: return "(modified::numeric)"
+    case .owner: return "(owner COLLATE \"C\")"
     case .field(let field):
       let key = field.name.quotedText
       func typed(_ json: String, _ cast: String) -> String {

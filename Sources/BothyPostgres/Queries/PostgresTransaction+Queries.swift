@@ -136,6 +136,8 @@ extension Record {
   /// The fields as they are of the type; those of another kind count as null.
   fileprivate init(_ record: ServerRecord, _ type: TypeSchema) throws {
     self.init(record.id.type, id: record.id.id, container: record.container, version: record.version)
+    origin.metadata = RecordMetadata(
+      created: record.created, modified: record.modified, owner: record.owner)
     for (name, json) in try record.fields.members() {
       guard let kind = type[name]?.kind else { continue }
       // Not of the kind: null.

@@ -66,6 +66,7 @@ extension ServerParts {
       stored
       ?? ServerRecord(
         id: call.recordID, container: input.container, version: version, modified: modified,
+        created: modified,
         owner: call.principal.name, fields: FieldsDocument(input.fields))
     var answer = Self.answer(record, status: .created)
     answer.headers[.location] = Self.location(call)
@@ -115,7 +116,7 @@ extension ServerParts {
 
 /// The body of a PUT: a record's JSON, of which the container and the fields count.
 ///
-/// What the server gives itself (version, time, owner) and whom it is shared with may be there, as in an answer that is sent back edited.
+/// What the server gives itself (version, times, owner) and whom it is shared with may be there, as in an answer that is sent back edited.
 struct RecordInput {
   var type: String?
   var id: String?
@@ -132,7 +133,7 @@ struct RecordInput {
         case "id": input.id = try reader.string()
         case "container": input.container = try reader.string()
         case "version", "owner": _ = try reader.string()
-        case "modified": _ = try reader.int()
+        case "modified", "created": _ = try reader.int()
         case "sharing": _ = try Sharing(from: &reader)
         case "fields":
           var members: [String: JSONValue] = [:]

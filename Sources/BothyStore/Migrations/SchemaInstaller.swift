@@ -37,7 +37,7 @@ struct SchemaInstaller {
   func createTable(of type: TypeSchema) throws {
     var columns = ["_id TEXT PRIMARY KEY NOT NULL"]
     for field in type.fields { columns += Self.definitions(of: field) }
-    if type.isSynced { columns += ["_container TEXT", "_version TEXT", "_extra TEXT"] }
+    if type.isSynced { columns += ["_container TEXT", "_version TEXT", "_extra TEXT"] + Self.metadata }
     try database.execute(
       sql: "CREATE TABLE \(type.name.quotedIdentifier) (\(columns.joined(separator: ", "))) STRICT")
   }
@@ -114,17 +114,30 @@ struct SchemaInstaller {
     try database.execute(sql: "DROP TABLE IF EXISTS \(Self.fullTextTable(type.name))")
   }
 
-  /// Brings what an earlier format holds to this one: each text index is built again from its rows.
+  /// Brings what an earlier format holds to this one.
   func upgradeFormat(with schema: Schema) throws {
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     guard version < Format.version else { return }
     for type in schema.types {
-      if type.isSynced { try createContainerIndex(of: type) }
-      guard type.hasFullText else { continue }
+      if type.isSynced {
+        try createContainerIndex(of: type)
+        try addMetadata(to: type)
+      }
+      guard version < 2, type.hasFullText else { continue }
       try dropFullText(of: type)
       try createFullText(of: type)
     }
     try database.execute(sql: "PRAGMA user_version = \(Format.version)")
+  }
+
+  private static let metadata = ["_created INTEGER", "_modified INTEGER", "_owner TEXT"]
+
+  /// What is not known of the rows that are here comes with the next change of each.
+  private func addMetadata(to type: TypeSchema) throws {
+    let present = try Set(database.columns(in: type.name).map(\.name))
+    for column in Self.metadata where !present.contains(String(column.prefix { $0 != " " })) {
+      try database.execute(sql: "ALTER TABLE \(type.name.quotedIdentifier) ADD COLUMN \(column)")
+    }
   }
 
   /// References are always indexed: delete rules look for them. Unique fields of synced types are checked when

@@ -19,7 +19,7 @@ extension Store {
   /// Watches the records that the query describes, of any type.
   public func values(of query: RecordQuery) -> QueryObservation<[Record]> {
     observe(.types(query.type)) { transaction, fingerprint in
-      var rows = try RowCursor(query, in: transaction, isKept: true)
+      var rows = try RowCursor(query, in: transaction, isKept: true, isWhole: true)
       defer { rows.close() }
       var records: [Record] = []
       while try rows.next() {

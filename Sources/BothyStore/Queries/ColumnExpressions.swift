@@ -5,6 +5,10 @@ package protocol ColumnExpressions: Sendable {
   /// The container, never null.
   var container: String { get }
   var version: String { get }
+  /// When the record was made, and when it was last edited, in milliseconds.
+  var created: String { get }
+  var modified: String { get }
+  var owner: String { get }
   func isContainer(_ container: String) -> SQLFragment
   /// True of the containers below a path, itself left out.
   func isBelow(_ container: String) -> SQLFragment

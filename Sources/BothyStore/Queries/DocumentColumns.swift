@@ -9,8 +9,11 @@ package struct DocumentColumns: ColumnExpressions {
   package let id: String
   package let container: String
   package let version: String
+  package let created = "created"
+  package let modified = "modified"
+  package let owner = "owner"
 
-  /// The names of the four columns, as SQL.
+  /// The names of four columns, as SQL.
   package init(
     document: String = "fields", id: String = "id", container: String = "container",
     version: String = "version"

@@ -15,14 +15,14 @@ public struct UntypedFields: Sendable {
   /// The fields of any type; there is nothing to set.
   public init() {}
 
-  /// The field called `name`, or the pseudo-field `id`, `container` or `version`: `$0.title`.
+  /// The field called `name`, or a pseudo-field (see ``FieldExpression/name``): `$0.title`.
   public subscript(dynamicMember name: String) -> UntypedField { UntypedField(name) }
 }
 
 /// The name of a field whose Swift type is not known. Names and values are checked when the query runs, which
 /// throws `StoreError` `.unknownField` or `.invalidQuery`.
 public struct UntypedField: FieldExpression, TextExpression, CoordinateExpression {
-  /// The name in the schema, or `id`, `container`, `version`.
+  /// The name in the schema, or a pseudo-field (see ``FieldExpression/name``).
   public let name: String
 
   /// For a name that is known when the app runs: `UntypedField(name) == "x"`.
@@ -31,8 +31,8 @@ public struct UntypedField: FieldExpression, TextExpression, CoordinateExpressio
 
 /// Something that stands for a field in a condition.
 public protocol FieldExpression: Sendable {
-  /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, which a field of the same name
-  /// hides.
+  /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, `created`, `modified` and `owner`,
+  /// which a field of the same name hides.
   var name: String { get }
 }
 

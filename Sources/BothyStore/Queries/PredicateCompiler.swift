@@ -217,6 +217,9 @@ extension ColumnExpressions {
     case .id: id
     case .container: container
     case .version: version
+    case .created: created
+    case .modified: modified
+    case .owner: owner
     }
   }
 }

@@ -1,13 +1,42 @@
-/// What a name in a query stands for: a field of the type, or one of the pseudo-fields `id`, `container`,
-/// `version`. A field of the same name as a pseudo-field wins.
+/// What a name in a query stands for: a field of the type, or one of the pseudo-fields. A field of the same name as a
+/// pseudo-field wins.
 package enum QueryField: Sendable {
   case field(FieldSchema)
   case id
   case container
   case version
+  case created
+  case modified
+  case owner
 
   package var kind: FieldKind {
-    if case .field(let field) = self { field.kind } else { .text }
+    switch self {
+    case .field(let field): field.kind
+    case .created, .modified: .date
+    case .id, .container, .version, .owner: .text
+    }
+  }
+
+  /// The pseudo-fields by their names.
+  static let pseudo: [(name: String, field: QueryField)] = [
+    ("id", .id), ("container", .container), ("version", .version), ("created", .created),
+    ("modified", .modified), ("owner", .owner),
+  ]
+
+  /// The pseudo-field of a name. A server without a schema can't tell its fields from those of an app: devices send it
+  /// what is kept beside the fields with a `_` before the name, as no field has.
+  package static func pseudo(_ name: String) -> QueryField? {
+    let isMarked = name.hasPrefix("_")
+    guard let found = pseudo.first(where: { $0.name == (isMarked ? String(name.dropFirst()) : name) })
+    else { return nil }
+    return isMarked && !found.field.isMetadata ? nil : found.field
+  }
+
+  package var isMetadata: Bool {
+    switch self {
+    case .created, .modified, .owner: true
+    case .field, .id, .container, .version: false
+    }
   }
 }
 
@@ -15,14 +44,9 @@ extension TypeSchema {
   /// Throws `StoreError` `.unknownField` naming the fields there are.
   package func queryField(_ name: String) throws(StoreError) -> QueryField {
     if let field = self[name] { return .field(field) }
-    switch name {
-    case "id": return .id
-    case "container": return .container
-    case "version": return .version
-    default:
-      let known = (fields.map(\.name) + ["id", "container", "version"]).joined(separator: ", ")
-      throw StoreError(.unknownField, "\(self.name) has no field '\(name)'. Known: \(known).")
-    }
+    if let pseudo = QueryField.pseudo(name) { return pseudo }
+    let known = (fields.map(\.name) + QueryField.pseudo.map(\.name)).joined(separator: ", ")
+    throw StoreError(.unknownField, "\(self.name) has no field '\(name)'. Known: \(known).")
   }
 }
 

@@ -15,7 +15,7 @@ extension ReadTransaction {
 
   /// The records that the query describes, of any type.
   public final func fetch(_ query: RecordQuery) throws -> [Record] {
-    var rows = try RowCursor(query, in: self, isKept: false)
+    var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
     var records: [Record] = []
     while try rows.next() { records.append(try rows.record()) }
@@ -68,7 +68,7 @@ extension ReadTransaction {
 
   /// Runs `body` with one record of any type after another; only one is in memory.
   public final func forEach(_ query: RecordQuery, _ body: (Record) throws -> Void) throws {
-    var rows = try RowCursor(query, in: self, isKept: false)
+    var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
     while try rows.next() { try body(try rows.record()) }
   }

@@ -137,7 +137,7 @@ extension Store {
   /// The answer to the query, read page by page while it is iterated (see `RecordPages`).
   public func records<E: Entity>(_ query: Query<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
-      var rows = try RowCursor(query, in: transaction, isKept: false)
+      var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
       defer { rows.close() }
       var entities: [E] = []
       var last: Record?

@@ -30,11 +30,14 @@ extension Record {
   /// The value of a field or pseudo-field.
   package func queried(_ name: String, _ schema: TypeSchema) -> FieldValue {
     if schema.index(of: name) != nil { return self[name] }
-    switch name {
-    case "id": return .text(id)
-    case "container": return .text(container)
-    case "version": return version.map { .text($0) } ?? .null
-    default: return .null
+    switch QueryField.pseudo(name) {
+    case .id: return .text(id)
+    case .container: return .text(container)
+    case .version: return version.map { .text($0) } ?? .null
+    case .created: return metadata.createdTime.map { .date($0) } ?? .null
+    case .modified: return metadata.modifiedTime.map { .date($0) } ?? .null
+    case .owner: return metadata.owner.map { .text($0) } ?? .null
+    case .field, nil: return .null
     }
   }
 

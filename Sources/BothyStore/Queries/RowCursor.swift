@@ -10,14 +10,15 @@ struct RowCursor {
   @usableFromInline var fields: FieldDecoder
 
   /// `isKept` keeps the statement prepared for the next call with the same shape of query. It must be false
-  /// when the caller's code runs between rows, because a kept statement serves one loop at a time.
+  /// when the caller's code runs between rows, because a kept statement serves one loop at a time. Whole rows are for
+  /// `record()`.
   @usableFromInline
-  init(_ query: RecordQuery, in transaction: ReadTransaction, isKept: Bool) throws {
+  init(_ query: RecordQuery, in transaction: ReadTransaction, isKept: Bool, isWhole: Bool = false) throws {
     try transaction.checkIsOpen()
     let table = try transaction.catalog.table(query.type)
     let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(
       NearestSearch.narrowed(query, table, in: transaction))
-    let sql = table.selectSQL + tail.sql
+    let sql = (isWhole ? table.selectWholeSQL : table.selectSQL) + tail.sql
     let database = transaction.database
     statement =
       isKept

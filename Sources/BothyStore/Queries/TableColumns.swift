@@ -12,6 +12,9 @@ package struct TableColumns: ColumnExpressions {
   }
 
   package var version: String { type.isSynced ? "_version" : "NULL" }
+  package var created: String { type.isSynced ? "_created" : "NULL" }
+  package var modified: String { type.isSynced ? "_modified" : "NULL" }
+  package var owner: String { type.isSynced ? "_owner" : "NULL" }
 
   package func isContainer(_ name: String) -> SQLFragment {
     if name == type.name { return SQLFragment(type.isSynced ? "_container IS NULL" : "TRUE") }

@@ -12,7 +12,7 @@ public struct Record: Sendable, Hashable, Identifiable {
   /// Fields that the server sent and this schema does not know, as one canonical JSON object. They survive
   /// edits and are sent back untouched.
   public var unknownFields: String?
-  /// The state that a save of the record compares with.
+  /// The state that a save of the record compares with, and what is kept beside the fields.
   package var origin: Origin
 
   /// Where a record comes from. No content: all are equal.
@@ -20,6 +20,7 @@ public struct Record: Sendable, Hashable, Identifiable {
     package var mark: ReadMark
     /// Whether all fields were read, so that one which is not given was cleared.
     package var isWhole = false
+    package var metadata = RecordMetadata()
 
     package static func == (left: Origin, right: Origin) -> Bool { true }
     package func hash(into hasher: inout Hasher) {}
@@ -40,6 +41,9 @@ public struct Record: Sendable, Hashable, Identifiable {
     self.unknownFields = unknownFields
     origin = Origin(mark: version.map { ReadMark(version: $0) } ?? .whole)
   }
+
+  /// When the record was made and edited, and by whom, as it was read. No part of what makes two records equal.
+  public var metadata: RecordMetadata { origin.metadata }
 
   /// The type and the id, which together name the record.
   public var recordID: RecordID { RecordID(type: type, id: id) }

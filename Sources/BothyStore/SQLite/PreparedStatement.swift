@@ -108,6 +108,9 @@ package struct PreparedStatement {
 
   package func data(at column: Int32) -> Data { pointer.data(at: column) }
 
+  /// The number of columns of its rows.
+  var columnCount: Int32 { sqlite3_column_count(pointer) }
+
   package func isNull(at column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
   /// Resets the statement and describes why the last step failed.

@@ -1,7 +1,7 @@
 /// The table of one type: its columns and the texts of the statements that read and write it.
 ///
-/// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`,
-/// `_version` and `_extra`. All tables are STRICT, so a column never holds a value of another type.
+/// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`, `_version`, `_extra`,
+/// `_created`, `_modified` and `_owner`. All tables are STRICT, so a column never holds a value of another type.
 ///
 /// A class, so that handing it down a hot path is one reference and not a copy of all its parts.
 package final class TypeTable: Sendable {
@@ -34,8 +34,11 @@ package final class TypeTable: Sendable {
   package let insertSQL: String
   package let updateSQL: String
   package let deleteSQL: String
+  /// Selects all columns of one row.
   package let selectByIDSQL: String
+  /// Selects all columns but those of the metadata, which few readers want.
   package let selectSQL: String
+  package let selectWholeSQL: String
   package let existsSQL: String
   /// Writes a whole row as the server has it; synced types only.
   package let putSQL: String
@@ -43,6 +46,8 @@ package final class TypeTable: Sendable {
   let setVersionSQL: String
   /// Sets the members that are kept aside of a row; synced types only.
   let setAsideSQL: String
+  /// Sets what is known of a row's metadata; synced types only.
+  let setMetadataSQL: String
 
   init(_ schema: TypeSchema, index: Int) {
     self.schema = schema
@@ -73,27 +78,31 @@ package final class TypeTable: Sendable {
       hasListReferences || !sensitivePositions.isEmpty
       || (schema.isSynced && schema.fields.contains(where: \.isUnique))
     let system = schema.isSynced ? ["_container", "_version", "_extra"] : []
-    let inserted = ["_id"] + columns + (schema.isSynced ? ["_container"] : [])
+    let metadata = schema.isSynced ? ["_created", "_modified", "_owner"] : []
+    let inserted = ["_id"] + columns + (schema.isSynced ? ["_container", "_created", "_modified"] : [])
     insertSQL = Self.insert(into: table, inserted)
-    let assignments = columns.map { "\($0) = ?" }.joined(separator: ", ")
-    updateSQL =
-      columns.isEmpty
-      ? "UPDATE \(table) SET _id = _id WHERE _id = ?" : "UPDATE \(table) SET \(assignments) WHERE _id = ?"
+    let assigned = columns + (schema.isSynced ? ["_modified"] : [])
+    let assignments = assigned.map { "\($0) = ?" }.joined(separator: ", ")
+    updateSQL = "UPDATE \(table) SET \(assigned.isEmpty ? "_id = _id" : assignments) WHERE _id = ?"
     deleteSQL = "DELETE FROM \(table) WHERE _id = ?"
     let all = (["_id"] + columns + system).joined(separator: ", ")
     selectSQL = "SELECT \(all) FROM \(table)"
-    selectByIDSQL = "SELECT \(all) FROM \(table) WHERE _id = ?"
+    selectWholeSQL = "SELECT \(([all] + metadata).joined(separator: ", ")) FROM \(table)"
+    selectByIDSQL = selectWholeSQL + " WHERE _id = ?"
     existsSQL = "SELECT 1 FROM \(table) WHERE _id = ?"
     setVersionSQL = "UPDATE \(table) SET _version = ? WHERE _id = ?"
     setAsideSQL = "UPDATE \(table) SET _extra = ? WHERE _id = ?"
-    let replaced = (columns + system).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    let kept = metadata.map { "\($0) = coalesce(excluded.\($0), \($0))" }
+    setMetadataSQL =
+      "UPDATE \(table) SET \(metadata.map { "\($0) = coalesce(?, \($0))" }.joined(separator: ", ")) WHERE _id = ?"
+    let replaced = ((columns + system).map { "\($0) = excluded.\($0)" } + kept).joined(separator: ", ")
     // A row whose version is newer already is left alone: pages and single answers may overtake one another.
     let guardClause =
       schema.isSynced
       ? " WHERE _version IS NULL OR excluded._version IS NULL OR CAST(excluded._version AS INTEGER) >= CAST(_version AS INTEGER)"
       : ""
     putSQL =
-      Self.insert(into: table, ["_id"] + columns + system)
+      Self.insert(into: table, ["_id"] + columns + system + metadata)
       + " ON CONFLICT(_id) DO UPDATE SET \(replaced)\(guardClause)"
   }
 

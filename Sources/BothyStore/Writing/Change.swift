@@ -29,6 +29,8 @@ package struct StoredRow: Sendable, Hashable {
   package var container: String?
   package var version: String?
   package var unknownFields: String?
+  /// What is not known of it stays as it is in the row that this one replaces.
+  package var metadata = RecordMetadata()
 
   package init(
     values: [FieldValue], container: String? = nil, version: String? = nil, unknownFields: String? = nil

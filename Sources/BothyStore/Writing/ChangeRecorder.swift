@@ -8,6 +8,8 @@ package import GRDB
 package protocol ChangeRecorder: Sendable {
   /// SQL that makes the recorder's own tables, each statement safe to run again.
   var tables: [String] { get }
+  /// The time of a change that is made now, in milliseconds since 1970.
+  var time: Int64 { get }
   func record(_ changes: [Change], in transaction: WriteTransaction) throws
   /// Carries a declared migration step into what was recorded.
   func migrate(_ step: Migration.Step, in database: Database) throws

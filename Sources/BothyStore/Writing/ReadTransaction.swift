@@ -19,7 +19,9 @@ public class ReadTransaction {
     statements = Array(repeating: nil, count: catalog.tables.count * Operation.allCases.count)
   }
 
-  enum Operation: Int, CaseIterable { case select, exists, insert, update, delete, put, setVersion, setAside }
+  enum Operation: Int, CaseIterable {
+    case select, exists, insert, update, delete, put, setVersion, setAside, setMetadata
+  }
 
   /// Throws where the transaction has ended although its closure runs on. A read can't end so.
   package func checkIsOpen() throws {}
@@ -39,6 +41,7 @@ public class ReadTransaction {
       case .put: table.putSQL
       case .setVersion: table.setVersionSQL
       case .setAside: table.setAsideSQL
+      case .setMetadata: table.setMetadataSQL
       }
     let statement = try PreparedStatement(sql, in: database)
     statements[slot] = statement
@@ -112,6 +115,12 @@ public class ReadTransaction {
     return try exists.step()
   }
 
+  /// When a record of a synced type was made and edited, and by whom it was made; nil where it is not here. One row by
+  /// primary key.
+  public final func metadata(of id: RecordID) throws -> RecordMetadata? {
+    try row(catalog.table(id.type), id: id.id)?.metadata
+  }
+
   /// The stored row, or nil.
   package final func row(_ table: TypeTable, id: String) throws -> StoredRow? {
     let select = try statement(.select, table)
@@ -123,7 +132,7 @@ public class ReadTransaction {
 }
 
 extension StoredRow {
-  /// Reads the current row of a statement that selects the columns of `TypeTable.selectSQL`.
+  /// Reads the current row of a statement that selects the columns of `TypeTable.selectSQL`, or all.
   package init(from statement: PreparedStatement, _ table: TypeTable) throws {
     var decoder = FieldDecoder(row: statement.pointer, from: 1, type: table.schema.name)
     var values: [FieldValue] = []
@@ -134,6 +143,18 @@ extension StoredRow {
     container = statement.text(at: table.systemColumn)
     version = statement.text(at: table.systemColumn + 1)
     unknownFields = statement.text(at: table.systemColumn + 2)
+    guard statement.columnCount > table.systemColumn + 3 else { return }
+    metadata = RecordMetadata(statement, from: table.systemColumn + 3)
+  }
+}
+
+extension RecordMetadata {
+  /// Reads the three columns from `column` on, of the current row.
+  fileprivate init(_ statement: PreparedStatement, from column: Int32) {
+    self.init(
+      created: statement.isNull(at: column) ? nil : statement.int(at: column),
+      modified: statement.isNull(at: column + 1) ? nil : statement.int(at: column + 1),
+      owner: statement.text(at: column + 2))
   }
 }
 
@@ -143,6 +164,8 @@ extension Record {
     container = row.container ?? table.schema.name
     version = row.version
     unknownFields = row.unknownFields
-    origin = Origin(mark: table.schema.isSynced ? ReadMark(version: row.version) : .whole, isWhole: true)
+    origin = Origin(
+      mark: table.schema.isSynced ? ReadMark(version: row.version) : .whole, isWhole: true,
+      metadata: row.metadata)
   }
 }

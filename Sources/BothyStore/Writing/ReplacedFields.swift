@@ -36,7 +36,7 @@ package enum ReplacedFields {
 
   /// Notes what a row as the server has it replaces. Nothing where no field differs, nor where the server has told nothing
   /// new: a change of this device's own is undone then.
-  static func note(
+  package static func note(
     _ before: StoredRow, _ after: StoredRow, _ table: TypeTable, id: String, in transaction: WriteTransaction
   ) throws {
     let version = ReadMark.number(of: after.version)

@@ -1,5 +1,7 @@
 import GRDB
 
+import struct Foundation.Date
+
 /// Refuses what a plain store writes into a file that is synced: no server would ever hear of it, and the next pull
 /// would undo it.
 struct SyncedFileGuard: ChangeRecorder {
@@ -12,6 +14,7 @@ struct SyncedFileGuard: ChangeRecorder {
   }
 
   var tables: [String] { [] }
+  var time: Int64 { Timestamp(Date()).milliseconds }
 
   func record(_ changes: [Change], in transaction: WriteTransaction) throws { throw refusal }
   func migrate(_ step: Migration.Step, in database: Database) throws { throw refusal }

@@ -12,6 +12,8 @@ extension WriteTransaction {
   package func replace(_ table: TypeTable, id: String, _ row: StoredRow) throws {
     let before = try self.row(table, id: id)
     if before != nil { try remove(table, id: id) }
+    var row = row
+    row.metadata = row.metadata.filled(from: before?.metadata)
     try put(table, id: id, row, over: before)
   }
 
@@ -25,6 +27,7 @@ extension WriteTransaction {
     put.bind(row.container == table.schema.name ? nil : row.container, at: next)
     put.bind(row.version, at: next + 1)
     put.bind(row.unknownFields, at: next + 2)
+    if table.schema.isSynced { bind(row.metadata, to: put, from: next + 3) }
     try put.run()
     guard database.changedRows > 0 else { return false }
     if let before {
@@ -85,6 +88,20 @@ extension WriteTransaction {
     update.bind(id, at: 2)
     try update.run()
     touch(table, id)
+  }
+
+  /// Sets what is known of a row's metadata.
+  package func setMetadata(_ metadata: RecordMetadata, _ table: TypeTable, id: String) throws {
+    let update = try statement(.setMetadata, table)
+    bind(metadata, to: update, from: 1)
+    update.bind(id, at: 4)
+    try update.run()
+  }
+
+  private func bind(_ metadata: RecordMetadata, to statement: PreparedStatement, from position: Int32) {
+    statement.bind(metadata.createdTime, at: position)
+    statement.bind(metadata.modifiedTime, at: position + 1)
+    statement.bind(metadata.owner, at: position + 2)
   }
 
   /// Sets the version of a row without touching its fields.

@@ -1,5 +1,7 @@
 package import GRDB
 
+internal import struct Foundation.Date
+
 /// One transaction that changes the store: all of it is committed, or none.
 ///
 /// Reads through it see its own writes. Lives inside the closure it is given to, on the writer's thread.
@@ -21,6 +23,8 @@ public final class WriteTransaction: ReadTransaction {
   let recorder: (any ChangeRecorder)?
   /// Whether the file keeps what news replaced, see `ReplacedFields`.
   let keepsNews: Bool
+  /// The time that the changes of this transaction are made at, in milliseconds.
+  private lazy var time = recorder?.time ?? Timestamp(Date()).milliseconds
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
 
@@ -175,6 +179,7 @@ public final class WriteTransaction: ReadTransaction {
     guard let before = try row(table, id: id.id) else { throw Self.notFound(id) }
     guard table.schema.isSynced, before.container ?? id.type != container else { return false }
     try setContainer(container, table, id: id.id)
+    try setMetadata(RecordMetadata(modified: time), table, id: id.id)
     changed(.update, table, id.id, before: before)
     try flushIfFull()
     return true
@@ -206,7 +211,10 @@ public final class WriteTransaction: ReadTransaction {
     encode(&encoder)
     try check(encoder, from: 2, insert, table)
     if table.schema.isSynced {
-      insert.bind(container == table.schema.name ? nil : container, at: encoder.nextParameter)
+      let next = encoder.nextParameter
+      insert.bind(container == table.schema.name ? nil : container, at: next)
+      insert.bind(time, at: next + 1)
+      insert.bind(time, at: next + 2)
     }
     do { try insert.run() } catch let error as DatabaseError
       where error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
@@ -256,7 +264,8 @@ public final class WriteTransaction: ReadTransaction {
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
     try check(encoder, from: 1, update, table)
-    update.bind(id, at: encoder.nextParameter)
+    if table.schema.isSynced { update.bind(time, at: encoder.nextParameter) }
+    update.bind(id, at: encoder.nextParameter + (table.schema.isSynced ? 1 : 0))
     try update.run()
     if let aside = before.unknownFields { try forget(aside, of: before.values, now: values, table, id) }
     try unlink(table, id: id, before.values)

@@ -76,9 +76,12 @@ package struct Judgement {
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     let record = ServerRecord(
       id: operation.record, container: operation.container, version: "", modified: time(operation),
-      owner: current?.owner ?? viewer.principal.name, fields: document,
+      created: time(operation), owner: current?.owner ?? viewer.principal.name, fields: document,
       sharing: shared(operation, current?.sharing ?? .nobody))
-    return .store(record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty)
+    // What the device can't know of a record that was deleted before is told.
+    let isOthers = record.owner != viewer.principal.name
+    return .store(
+      record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty || isOthers)
   }
 
   private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws

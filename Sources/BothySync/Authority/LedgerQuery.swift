@@ -108,7 +108,8 @@ private struct GuessedFields {
 
   /// A value tells the kind; without one the field counts as text until a value comes.
   private mutating func note(_ field: String, _ value: FieldValue?) {
-    guard !["id", "container", "version"].contains(field) else { return }
+    // A field of the app's may be called as what is kept beside the fields; that is asked for with a `_`.
+    if let pseudo = QueryField.pseudo(field), !pseudo.isMetadata || field.hasPrefix("_") { return }
     let kind: FieldKind? =
       switch value {
       case nil, .null: nil

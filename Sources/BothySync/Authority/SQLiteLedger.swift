@@ -203,7 +203,7 @@ public final class SQLiteLedger: Ledger {
         CREATE TABLE IF NOT EXISTS record (
           space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
           container TEXT NOT NULL, modified INTEGER NOT NULL, owner TEXT, deleted INTEGER NOT NULL,
-          fields TEXT NOT NULL, sharing TEXT, PRIMARY KEY (space, position)
+          fields TEXT NOT NULL, sharing TEXT, created INTEGER, PRIMARY KEY (space, position)
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS record_id ON record (space, type, id);
         CREATE INDEX IF NOT EXISTS record_container ON record (space, container, position);
@@ -236,6 +236,9 @@ public final class SQLiteLedger: Ledger {
         CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
         """ + upkeepTables + uniqueTables + runTables)
+    if try !database.columns(in: "record").contains(where: { $0.name == "created" }) {
+      try database.execute(sql: "ALTER TABLE record ADD COLUMN created INTEGER")
+    }
     if let identity = try String.fetchOne(database, sql: "SELECT identity FROM server") { return identity }
     let identity = UUIDv7.make()
     try database.execute(sql: "INSERT INTO server VALUES (?)", arguments: [identity])

@@ -32,14 +32,16 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     if let run { try begin(run) }
   }
 
-  private static let columns = "position, type, id, container, modified, owner, deleted, fields, sharing"
+  private static let columns =
+    "position, type, id, container, modified, owner, deleted, fields, sharing, created"
 
   private func record(_ row: PreparedStatement) throws -> LedgerRecord {
     let position = row.int(at: 0)
     let record = ServerRecord(
       id: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
       container: row.text(at: 3) ?? "", version: String(position), modified: row.int(at: 4),
-      owner: row.text(at: 5), isDeleted: row.int(at: 6) != 0,
+      created: row.isNull(at: 9) ? nil : row.int(at: 9), owner: row.text(at: 5),
+      isDeleted: row.int(at: 6) != 0,
       fields: FieldsDocument(canonical: row.bytes(at: 7)),
       sharing: try row.text(at: 8).map(Sharing.init(json:)) ?? .nobody)
     return LedgerRecord(position: position, record: record)
@@ -227,10 +229,10 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     guard let last = records.map(\.position).max() else { return }
     let insert = try PreparedStatement(
       """
-      INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO record (space, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (space, type, id) DO UPDATE SET position = excluded.position, container = excluded.container,
         modified = excluded.modified, owner = excluded.owner, deleted = excluded.deleted, fields = excluded.fields,
-        sharing = excluded.sharing
+        sharing = excluded.sharing, created = excluded.created
       """, in: database)
     insert.bind(space, at: 1)
     for entry in records {
@@ -244,6 +246,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       insert.bind(record.isDeleted ? 1 : 0, at: 8)
       insert.bind(utf8: record.fields.bytes, at: 9)
       insert.bind(record.sharing.isEmpty ? nil : record.sharing.json, at: 10)
+      insert.bind(record.created, at: 11)
       try insert.run()
     }
     try keep(

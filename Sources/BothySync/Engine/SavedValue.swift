@@ -38,7 +38,8 @@ extension OnlineChange {
   }
 
   /// Makes the change one of what the server has made of the last one. What of the record the caller has as it was sent, or
-  /// as it was read, is no change.
+  /// as it was read, is no change. Where the server has made something else of a field and the caller has changed it again,
+  /// the merge policy decides.
   mutating func follow(_ last: SentValues.Sent, _ answer: ServerRecord, _ schema: TypeSchema) throws {
     if last.isTold, value?.mark == ReadMark.whole.number { return }
     let goesOn = goesOn(last)
@@ -60,8 +61,35 @@ extension OnlineChange {
     entry.container = now.container
     entry.base = OutboxEntry.Base(now)
     entry.shadow = nil
+    if let value, let earlier = last.change.value, goesOn {
+      try decide(value.changes(since: earlier, over: fields, schema), from: earlier, now)
+    }
     if entry.kind != .delete { entry.kind = .update }
     entry.sharing = entry.sharing?.rest(over: told == nil ? answer.sharing : knownSharing)
+  }
+}
+
+extension SavedValue {
+  /// The fields that were changed again since `earlier`, of which the server has another value than was sent.
+  fileprivate func changes(
+    since earlier: SavedValue, over server: [String: JSONValue], _ schema: TypeSchema
+  ) -> [String] {
+    Set(fields.keys).union(earlier.fields.keys).filter { name in
+      let sent = earlier.fields[name]
+      return fields[name] != sent && server[name] != sent && server[name] != fields[name]
+        && schema[name]?.merge.ofOnePerson ?? .client == .client
+    }
+  }
+}
+
+extension OnlineChange {
+  /// Makes the change one of a time before the server's: it answers with a conflict.
+  fileprivate mutating func decide(_ names: [String], from earlier: SavedValue, _ now: ServerRecord) throws {
+    guard !names.isEmpty, var members = try entry.base?.fields.members() else { return }
+    for name in names { members[name] = earlier.fields[name] }
+    entry.base?.fields = FieldsDocument(members)
+    entry.base?.version = Outbox.agedVersion
+    entry.shadow = now
   }
 }
 

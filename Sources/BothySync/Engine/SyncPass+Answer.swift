@@ -33,6 +33,7 @@ extension SyncPass {
       settlement.orphans = configuration.orphans
       settlement.journalLimits = configuration.journal
       settlement.history = response.history
+      settlement.principal = response.principal
       settlement.isPulling = !plan.request.pulls.isEmpty
       try settlement.settle(plan.batch, response.outcomes)
       var pages = response.pages

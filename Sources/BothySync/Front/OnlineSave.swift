@@ -14,8 +14,8 @@ struct OnlineSave: Sendable {
 
   enum Result: Sendable {
     case settled(SaveReceipt)
-    /// The record has pending work: nothing was done.
-    case pending
+    /// The record has pending work, on which the change is to be made: nothing of it was done.
+    case pending(LocalChange)
     /// The server was not reached, and the change is not kept.
     case unreachable(SyncError)
   }
@@ -40,7 +40,7 @@ struct OnlineSave: Sendable {
       do {
         found = try await OnlineChange.rehearsed(change, keeping, engine.pass)
       } catch let pending as OnlineChange.HasPendingWork {
-        guard pending.isHidden else { return .pending }
+        guard pending.isHidden else { return .pending(change) }
         // Of another process, or left by a crash.
         if let result = try await settleOther() { return result }
         continue
@@ -71,7 +71,7 @@ struct OnlineSave: Sendable {
     let error = try await sendHidden()
     let isHidden = try await store.store.read { try Outbox.mark(change.id, in: $0)?.isHidden ?? false }
     guard isHidden else { return nil }
-    return isQueued ? .pending : .unreachable(error)
+    return isQueued ? .pending(change) : .unreachable(error)
   }
 
   /// Sends the record. Returns why it was not decided about, if it was not.
@@ -108,9 +108,9 @@ struct OnlineSave: Sendable {
     }
     let error = try await sendHidden()
     if isQueued && made.goesOn(last) {
-      if try await reveal(revision) {
+      if try await reveal(revision, sent: last.change.value) {
         sent.forget(change.id)
-        return .ended(.pending)
+        return .ended(.pending(change.readBeforeAnswers))
       }
     } else if try await undo(revision, isInDoubt: true) {
       if !isQueued { return .ended(.unreachable(error)) }
@@ -179,10 +179,19 @@ struct OnlineSave: Sendable {
   }
 
   /// Makes the entry pending as any other. False where it is hidden no more.
-  private func reveal(_ revision: Int64) async throws -> Bool {
+  ///
+  /// - Parameter value: the value as it was sent, where the caller has it still: what the server made of it is news to it.
+  private func reveal(_ revision: Int64, sent value: SavedValue? = nil) async throws -> Bool {
     try await store.store.write { transaction in
       guard let entry = try hidden(revision, in: transaction) else { return false }
       try Outbox.reveal(entry, in: transaction)
+      let table = try transaction.catalog.table(change.id.type)
+      guard let value, let row = try transaction.row(table, id: change.id.id) else { return true }
+      var repaired = false
+      let mine = try table.row(
+        FieldsDocument(value.fields), container: row.container ?? change.id.type, version: nil,
+        repaired: &repaired)
+      try ReplacedFields.note(mine, row, table, id: change.id.id, in: transaction)
       return true
     }
   }

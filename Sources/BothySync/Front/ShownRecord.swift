@@ -31,13 +31,18 @@ package struct ShownRecord: Sendable {
     self.state = state
   }
 
-  /// The members `id, type, container, version, state, fields`, and `distance` where one was asked for.
+  /// The members `id, type, container, version, state, fields`, `created`, `modified` and `owner` where they are known, and
+  /// `distance` where one was asked for.
   package func write(to writer: inout JSONWriter) {
     writer.member("id", record.id)
     writer.member("type", record.type)
     writer.member("container", record.container)
     writer.member("version", record.version)
     writer.member("state", state)
+    let metadata = record.metadata
+    if let time = metadata.createdTime { writer.member("created", Timestamp(milliseconds: time).rfc3339) }
+    if let time = metadata.modifiedTime { writer.member("modified", Timestamp(milliseconds: time).rfc3339) }
+    if let owner = metadata.owner { writer.member("owner", owner) }
     if let distance { writer.member("distance", distance) }
     writer.object("fields") { writer in
       for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {

@@ -205,7 +205,7 @@ extension SyncedStore {
     case .settled(let receipt):
       if receipt.state == .pending { askAfterSave(options) }
       return receipt
-    case .pending:
+    case .pending(let change):
       guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
       return try await overPending(change, options)
     case .unreachable(let error):
@@ -316,6 +316,17 @@ enum LocalChange: Sendable {
     case .save(let record, _): record.recordID
     case .persist(let record, _, _): record.recordID
     case .delete(let id), .move(let id, _), .share(let id, _, _): id
+    }
+  }
+
+  /// The same of a value without a mark, which its caller has had since before the server told anything of the record.
+  var readBeforeAnswers: LocalChange {
+    guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
+    record.origin.mark = ReadMark(version: nil)
+    switch self {
+    case .save(_, let container): return .save(record, in: container)
+    case .persist(_, let sharing, let edited): return .persist(record, sharing, edited: edited)
+    case .move, .delete, .share: return self
     }
   }
 

@@ -43,7 +43,7 @@ public final class SyncedStore: Sendable {
   ) throws {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
-    let remote = NamingRemote.naming(remote, store.schema)
+    let remote = NamingRemote(remote, store.schema)
     let bound = BoundRemote(
       HintedRemote(remote: remote, belief: belief, clock: clock, limit: configuration.requestTimeout), store,
       store.file)

@@ -45,8 +45,8 @@ extension Outbox {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure, share, awaiting, awaited, awaited_in)
-      VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+        last, container, edited_unsure, share, awaiting, awaited, awaited_in, base_created, base_modified, base_owner)
+      VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
       """, in: transaction.database)
     insert.bind(entry.record.type, at: 1)
     insert.bind(entry.record.id, at: 2)
@@ -64,6 +64,7 @@ extension Outbox {
     {
       insert.bind(document, at: position)
     }
+    bind(entry.base?.metadata, to: insert, from: 15)
     try insert.run()
     if let told = entry.shadow { try hear(told, in: transaction) }
     for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
@@ -152,7 +153,8 @@ extension Outbox {
     let table = try transaction.catalog.table(id.type)
     guard let row = try transaction.row(table, id: id.id), let version = row.version else { return nil }
     return ServerRecord(
-      id: id, container: row.container ?? id.type, version: version, modified: 0,
+      id: id, container: row.container ?? id.type, version: version,
+      modified: row.metadata.modifiedTime ?? 0, created: row.metadata.createdTime, owner: row.metadata.owner,
       fields: table.document(row), sharing: try KnownSharing.sharing(of: id, in: transaction))
   }
 

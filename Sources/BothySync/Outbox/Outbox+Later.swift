@@ -10,6 +10,9 @@ extension Outbox {
   /// The version of what a later change was made on. Every version of a server is newer, so that a conflict is decided.
   static let unsentVersion = "0"
 
+  /// The version of what a change is compared with that is known to be in conflict. Every version of a server is newer.
+  static let agedVersion = "-1"
+
   /// A record as one of its changes leaves it.
   struct Content: Equatable {
     var fields: FieldsDocument

@@ -30,8 +30,8 @@ extension Outbox {
   /// Has the next change of a record become its entry, when the first has ended. True when a value had to be filled in or
   /// left aside.
   ///
-  /// Where the server has what the next was made on, it goes on from there. Else its conflict with what the server has
-  /// is decided when it is sent.
+  /// Where the server has what the next was made on, or what was deleted before that, it goes on from there. Else its
+  /// conflict with what the server has is decided when it is sent.
   static func advance(
     _ ended: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
   ) throws -> Bool {
@@ -53,7 +53,7 @@ extension Outbox {
       live.map { live in
         next.base.map { Content($0, id.type) } == Content(OutboxEntry.Base(live), id.type)
       } ?? false
-    if let live, isSame || next.base == nil {
+    if let live, isSame || next.base == nil && live.version == ended.base?.version {
       next.base = OutboxEntry.Base(live)
       if next.kind == .insert { next.kind = .update }
     } else if told == nil {
@@ -68,7 +68,7 @@ extension Outbox {
     var known = try KnownSharing(transaction)
     if let told = ended.told(since: answer) { try known.set(told.isDeleted ? .nobody : told.sharing, of: id) }
     if rest.count == 1, let live {
-      try transaction.setVersion(live.version, transaction.catalog.table(id.type), id: id.id)
+      try know(OutboxEntry.Base(live), of: id, transaction.catalog.table(id.type), in: transaction)
     }
     // It was sent on top of what ended otherwise: what the server made of it is asked for.
     if next.operationID != nil && !isSame {
@@ -95,7 +95,8 @@ extension Outbox {
     try delete(next, in: transaction)
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET kind = ?3, base_version = ?4, base = ?5, container = ?6, leaving = ?7, awaiting = ?8
+      UPDATE bothy_outbox SET kind = ?3, base_version = ?4, base = ?5, container = ?6, leaving = ?7, awaiting = ?8,
+        base_created = ?9, base_modified = ?10, base_owner = ?11
       WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     bind(update)
@@ -105,6 +106,7 @@ extension Outbox {
     update.bind(next.base == nil ? next.container : next.base?.container, at: 6)
     update.bind(isLeaving ? 1 : 0, at: 7)
     update.bind(isLast ? 0 : OutboxEntry.Awaited.Keeping.beneath.rawValue, at: 8)
+    Self.bind(next.base?.metadata, to: update, from: 9)
     try update.run()
   }
 

@@ -5,7 +5,7 @@ extension Outbox {
   static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
     container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in,
-    sent_revision
+    sent_revision, base_created, base_modified, base_owner
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -76,7 +76,8 @@ extension Outbox {
       isEditTimeReliable: row.int(at: 15) == 0,
       base: row.text(at: 8).map {
         OutboxEntry.Base(
-          version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13))
+          version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13),
+          metadata: metadata(from: row))
       },
       state: OutboxEntry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
       retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
@@ -86,6 +87,19 @@ extension Outbox {
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
       sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
       sentGroup: row.text(at: 18), awaited: awaited(from: row))
+  }
+
+  private static func metadata(from row: PreparedStatement) -> RecordMetadata {
+    RecordMetadata(
+      created: row.isNull(at: 23) ? nil : row.int(at: 23),
+      modified: row.isNull(at: 24) ? nil : row.int(at: 24), owner: row.text(at: 25))
+  }
+
+  /// Binds the metadata of a base to three marks.
+  static func bind(_ metadata: RecordMetadata?, to statement: PreparedStatement, from mark: Int32) {
+    statement.bind(metadata?.createdTime, at: mark)
+    statement.bind(metadata?.modifiedTime, at: mark + 1)
+    statement.bind(metadata?.owner, at: mark + 2)
   }
 
   private static func awaited(from row: PreparedStatement) -> OutboxEntry.Awaited? {

@@ -48,7 +48,8 @@ extension Outbox {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        container, share) VALUES (?, ?, ?, \(newRevision), ?, 0, 0, 0, ?, ?, ?, ?)
+        container, share, base_created, base_modified, base_owner)
+      VALUES (?, ?, ?, \(newRevision), ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
@@ -58,6 +59,7 @@ extension Outbox {
     insert.bind(row.version == nil ? nil : table.document(row), at: 6)
     insert.bind(row.container, at: 7)
     insert.bind(change.json, at: 8)
+    bind(row.metadata, to: insert, from: 9)
     try insert.run()
   }
 

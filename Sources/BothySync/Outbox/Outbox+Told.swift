@@ -42,7 +42,9 @@ extension Outbox {
     let update = try PreparedStatement(
       """
       UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
-        kind = ?3, base_version = ?4, base = ?5, container = coalesce(?6, container)
+        kind = ?3, base_version = ?4, base = ?5, container = coalesce(?6, container),
+        base_created = coalesce(?7, base_created), base_modified = coalesce(?8, base_modified),
+        base_owner = coalesce(?9, base_owner)
       WHERE type = ?1 AND id = ?2
       """, in: transaction.database)
     update.bind(id.type, at: 1)
@@ -51,11 +53,24 @@ extension Outbox {
     update.bind(base?.version, at: 4)
     update.bind(base?.fields, at: 5)
     update.bind(base?.container, at: 6)
+    bind(base?.metadata, to: update, from: 7)
     try update.run()
     try setShadow(told, of: id, in: transaction)
     // The row carries the version too, for the day the entry is gone.
     if let base, kind != .delete, entry?.awaited == nil {
-      try transaction.setVersion(base.version, transaction.catalog.table(id.type), id: id.id)
+      try know(base, of: id, transaction.catalog.table(id.type), in: transaction)
+    }
+  }
+
+  /// Has a row with pending work know the version that the work is made on, and who made the record when. When it was
+  /// edited, it was edited here.
+  static func know(
+    _ base: OutboxEntry.Base, of id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws {
+    try transaction.setVersion(base.version, table, id: id.id)
+    let (created, owner) = (base.metadata.createdTime, base.metadata.owner)
+    if created != nil || owner != nil {
+      try transaction.setMetadata(RecordMetadata(created: created, owner: owner), table, id: id.id)
     }
   }
 
@@ -125,13 +140,15 @@ extension Outbox {
     {
       // Deleted and made again just as the server has it: the new row does not know its version yet.
       try transaction.setVersion(base.version, table, id: id.id)
+      try transaction.setMetadata(base.metadata, table, id: id.id)
       return true
     }
     var repaired = false
     guard
-      let row = try? table.row(
+      var row = try? table.row(
         base.fields, container: base.container ?? id.type, version: base.version, repaired: &repaired)
     else { return false }
+    row.metadata = base.metadata
     try transaction.replace(table, id: id.id, row)
     // A step of the schema may have taken from the base what it could not convert.
     if repaired { try Refetch.mark(id, in: base.container, in: transaction) }
@@ -172,7 +189,8 @@ extension OutboxEntry {
     shadow
       ?? base.map {
         ServerRecord(
-          id: record, container: $0.container ?? container, version: $0.version, modified: 0,
+          id: record, container: $0.container ?? container, version: $0.version,
+          modified: $0.metadata.modifiedTime ?? 0, created: $0.metadata.createdTime, owner: $0.metadata.owner,
           fields: $0.fields)
       }
   }

@@ -7,6 +7,7 @@ struct Outbox: ChangeRecorder {
   let clock: SyncClock
 
   var tables: [String] { OutboxTables.all }
+  var time: Int64 { clock.reading().time }
 
   /// SQL of an entry's first revision. Below 2^52 and random, so that what was decided about an entry is never taken for
   /// a decision about another that came after it for the same record.
@@ -146,7 +147,8 @@ struct Outbox: ChangeRecorder {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure, together) VALUES (?, ?, ?, \(Self.newRevision), ?, 0, 0, 0, ?, ?, ?, ?, ?, ?)
+        last, container, edited_unsure, together, base_created, base_modified, base_owner)
+      VALUES (?, ?, ?, \(Self.newRevision), ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
@@ -158,6 +160,7 @@ struct Outbox: ChangeRecorder {
     insert.bind(last, at: 7)
     insert.bind(before?.container, at: 8)
     insert.bind(transaction.group, at: 10)
+    Self.bind(before?.metadata, to: insert, from: 11)
     try insert.run()
   }
 

@@ -84,15 +84,23 @@ public struct OutboxEntry: Sendable, Hashable {
     public var fields: FieldsDocument
     /// The container; nil when it is the one that the entry says.
     public var container: String?
+    /// When it was made and edited, and by whom it was made, as far as that was told.
+    public var metadata: RecordMetadata
 
-    init(version: String, fields: FieldsDocument, container: String? = nil) {
+    init(
+      version: String, fields: FieldsDocument, container: String? = nil,
+      metadata: RecordMetadata = RecordMetadata()
+    ) {
       self.version = version
       self.fields = fields
       self.container = container
+      self.metadata = metadata
     }
 
     init(_ record: ServerRecord) {
-      self.init(version: record.version, fields: record.fields, container: record.container)
+      self.init(
+        version: record.version, fields: record.fields, container: record.container,
+        metadata: record.metadata)
     }
   }
 

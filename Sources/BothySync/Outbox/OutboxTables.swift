@@ -28,7 +28,7 @@ enum OutboxTables {
     base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
     last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
     share TEXT, together TEXT, sent_together TEXT, awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT,
-    awaited_in TEXT
+    awaited_in TEXT, base_created INTEGER, base_modified INTEGER, base_owner TEXT
     """
 
   static let all =

@@ -76,6 +76,16 @@ extension TypeTable {
       unknownFields: aside.isEmpty ? nil : JSONValue.object(aside).canonicalText)
   }
 
+  /// The same for a record that the server told of, with what it says beside the fields.
+  func row(
+    _ record: ServerRecord, upTo limit: Int = JSONReader.maximumDepth, repaired: inout Bool
+  ) throws -> StoredRow {
+    var row = try row(
+      record.fields, container: record.container, version: record.version, upTo: limit, repaired: &repaired)
+    row.metadata = record.metadata
+    return row
+  }
+
   /// The row with what this schema can't read as the server has it; nil where that changes nothing.
   ///
   /// Of fields that the server has no readable value of, and of members that no field is declared for, the server's stay,

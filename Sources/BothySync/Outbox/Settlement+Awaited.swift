@@ -12,7 +12,8 @@ extension Settlement {
       id: entry.record,
       container: operation.container ?? (isNew ? nil : entry.base?.container ?? entry.container)
         ?? entry.record.type,
-      version: version, modified: modified,
+      version: version, modified: modified, created: isNew ? modified : entry.base?.metadata.createdTime,
+      owner: isNew ? principal : entry.base?.metadata.owner,
       fields: try Self.result(of: operation, on: entry.base),
       sharing: operation.sharing?.applied(to: known) ?? known)
   }
@@ -36,8 +37,7 @@ extension Settlement {
   func hide(_ live: ServerRecord, _ entry: OutboxEntry) throws {
     let table = try transaction.catalog.table(entry.record.type)
     var repaired = false
-    let row = try table.row(
-      live.fields, container: live.container, version: live.version, repaired: &repaired)
+    let row = try table.row(live, repaired: &repaired)
     try Outbox.setLocal(entry, table, row, in: transaction)
     try know(live)
   }

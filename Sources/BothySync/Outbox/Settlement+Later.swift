@@ -11,8 +11,7 @@ extension Settlement {
     let table = try transaction.catalog.table(entry.record.type)
     if newer == nil, !made.isDeleted {
       var repaired = false
-      let row = try table.row(
-        made.fields, container: made.container, version: made.version, repaired: &repaired)
+      let row = try table.row(made, repaired: &repaired)
       let local = try Outbox.local(entry, table, in: transaction)
       try Outbox.rebase(entry.record, from: local, to: row, movesDoubt: true, in: transaction)
     }

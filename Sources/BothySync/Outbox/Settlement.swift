@@ -27,6 +27,8 @@ struct Settlement {
   var answers: [RecordID: ServerRecord] = [:]
   var outcomes: [RecordID: SentValues.Decided] = [:]
   var orphans = OrphanPolicy.deleteRule
+  /// Who the server says that the device's user is: who owns what is made here.
+  var principal: String?
   var journalLimits = JournalLimits()
 
   /// A decision is valid for the revision it was made on.
@@ -114,6 +116,7 @@ struct Settlement {
       if let told = newer ?? told { return try end(entry, told, noted) }
       try Outbox.remove(id, noted, in: transaction)
       try know(item.operation)
+      try transaction.setMetadata(metadata(of: item.operation, modified), table, id: id.id)
       return try transaction.setVersion(version, table, id: id.id)
     }
     if isDeletion {
@@ -125,12 +128,20 @@ struct Settlement {
       try Outbox.reopen(
         id,
         base: OutboxEntry.Base(
-          version: version, fields: fields, container: record?.container ?? item.operation.container),
+          version: version, fields: fields, container: record?.container ?? item.operation.container,
+          metadata: record?.metadata ?? metadata(of: item.operation, modified)),
         kind: entry.kind == .delete ? .delete : .update, in: transaction)
       try know(item.operation)
       try Outbox.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
     }
     if let newer { try Outbox.hear(newer, in: transaction) }
+  }
+
+  /// What the server's answer without fields says of when and by whom a record was made.
+  private func metadata(of operation: Operation, _ modified: Int64) -> RecordMetadata {
+    let isNew = operation.kind == .insert
+    return RecordMetadata(
+      created: isNew ? modified : nil, modified: modified, owner: isNew ? principal : nil)
   }
 
   /// What the server has after applying an operation that it answered without fields.

@@ -50,8 +50,7 @@ struct SnapshotReplacement {
     if change.isDeleted { return version }
     // As it would be here: values that did not fit the schema differ from what the server has.
     var isRepaired = false
-    let new = try table.row(
-      change.fields, container: change.container, version: change.version, repaired: &isRepaired)
+    let new = try table.row(change, repaired: &isRepaired)
     return table.document(row) == table.document(new) ? nil : version
   }
 

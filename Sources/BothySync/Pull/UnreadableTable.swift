@@ -29,9 +29,7 @@ enum UnreadableTable {
   ) -> Result<StoredRow, UnreadableRecord> {
     do {
       return .success(
-        try table.row(
-          record.fields, container: record.container, version: record.version,
-          upTo: JSONReader.maximumValueDepth + 1, repaired: &repaired))
+        try table.row(record, upTo: JSONReader.maximumValueDepth + 1, repaired: &repaired))
     } catch { return .failure(UnreadableRecord(record, error)) }
   }
 

@@ -5,23 +5,36 @@ import BothyStore
 struct NamingRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let names: WireNames
+  private let schema: Schema
 
-  /// The remote itself, where all names are the same.
-  static func naming(_ remote: any RemoteStorage, _ schema: Schema) -> any RemoteStorage {
-    let names = WireNames(schema)
-    return names.isPlain ? remote : NamingRemote(remote: remote, names: names)
+  init(_ remote: any RemoteStorage, _ schema: Schema) {
+    self.remote = remote
+    self.schema = schema
+    names = WireNames(schema)
   }
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
-    names.local(try await remote.exchange(names.wire(request)), to: request)
+    if names.isPlain { return try await remote.exchange(request) }
+    return names.local(try await remote.exchange(names.wire(request)), to: request)
   }
 
   func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
-    try await remote.query(names.wire(query)).map(names.local)
+    let found = try await remote.query(named(query))
+    return names.isPlain ? found : found.map(names.local)
   }
 
   func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
-    try await remote.count(names.wire(query))
+    try await remote.count(named(query))
+  }
+
+  /// A server without a schema can't know that `created` is no field of the type: the mark says so.
+  private func named(_ query: RecordQuery) -> RecordQuery {
+    guard let type = schema[query.type] else { return names.wire(query) }
+    return names.wire(
+      query.renamingFields { name in
+        type[name] == nil && QueryField.pseudo(name)?.isMetadata == true && !name.hasPrefix("_")
+          ? "_" + name : name
+      })
   }
 
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {

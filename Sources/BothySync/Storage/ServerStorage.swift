@@ -12,7 +12,7 @@ public struct ServerStorage: DataStorage {
   ///
   /// - Parameter schema: how the fields of answers are read; those that it does not declare are left out.
   public init(_ remote: any RemoteStorage, schema: Schema, device: String = UUIDv7.make()) {
-    self.remote = NamingRemote.naming(remote, schema)
+    self.remote = NamingRemote(remote, schema)
     self.schema = schema
     self.device = device
   }
@@ -119,6 +119,7 @@ public struct ServerStorage: DataStorage {
       throw StoreError(.unknownType, "The schema has no type '\(type)'.")
     }
     var result = Record(type, id: record.id.id, container: record.container, version: record.version)
+    result.origin.metadata = record.metadata
     for (name, value) in try record.fields.members() {
       guard let field = declared[name] else { continue }
       result[name] = try FieldValue(json: value, kind: field.kind)

@@ -11,6 +11,9 @@ public struct ServerRecord: Sendable, Hashable {
   /// When the record was last edited, in milliseconds since 1970: the editor's server-corrected time, never
   /// later than the server's own at that moment.
   public var modified: Int64
+  /// When the record was made, in milliseconds since 1970: its first editor's server-corrected time. Nil where the server
+  /// does not tell.
+  public var created: Int64?
   /// The principal that created the record, where the server knows one.
   public var owner: String?
   /// True for a tombstone: the record was deleted at `version`; `fields` is empty.
@@ -24,13 +27,14 @@ public struct ServerRecord: Sendable, Hashable {
   ///   - container: nil stands for the type's own.
   ///   - isDeleted: true makes a tombstone; give no fields then.
   public init(
-    id: RecordID, container: String? = nil, version: String, modified: Int64, owner: String? = nil,
-    isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody
+    id: RecordID, container: String? = nil, version: String, modified: Int64, created: Int64? = nil,
+    owner: String? = nil, isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody
   ) {
     self.id = id
     self.container = container ?? id.type
     self.version = version
     self.modified = modified
+    self.created = created
     self.owner = owner
     self.isDeleted = isDeleted
     self.fields = fields
@@ -39,7 +43,12 @@ public struct ServerRecord: Sendable, Hashable {
 }
 
 extension ServerRecord {
-  /// Writes `{"type","id","container","version","modified","owner"?,"sharing"?,"deleted"?,"fields"?}`.
+  /// A time of 0 is one that is not known.
+  package var metadata: RecordMetadata {
+    RecordMetadata(created: created, modified: modified == 0 ? nil : modified, owner: owner)
+  }
+
+  /// Writes `{"type","id","container","version","modified","created"?,"owner"?,"sharing"?,"deleted"?,"fields"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("type")
@@ -52,6 +61,10 @@ extension ServerRecord {
     writer.value(version)
     writer.key("modified")
     writer.value(modified)
+    if let created {
+      writer.key("created")
+      writer.value(created)
+    }
     if let owner {
       writer.key("owner")
       writer.value(owner)
@@ -77,6 +90,7 @@ extension ServerRecord {
     var container: String?
     var version: String?
     var modified: Int64 = 0
+    var created: Int64?
     var owner: String?
     var isDeleted = false
     var fields = FieldsDocument.empty
@@ -88,6 +102,7 @@ extension ServerRecord {
       case "container": container = try reader.string()
       case "version": version = try reader.string()
       case "modified": modified = try reader.int()
+      case "created": created = try reader.nextIsNull() ? nil : reader.int()
       case "owner": owner = try reader.nextIsNull() ? nil : reader.string()
       case "sharing": sharing = try Sharing(from: &reader)
       case "deleted": isDeleted = try reader.bool()
@@ -104,6 +119,6 @@ extension ServerRecord {
     }
     self.init(
       id: RecordID(type: type, id: id), container: container, version: version, modified: modified,
-      owner: owner, isDeleted: isDeleted, fields: fields, sharing: sharing)
+      created: created, owner: owner, isDeleted: isDeleted, fields: fields, sharing: sharing)
   }
 }

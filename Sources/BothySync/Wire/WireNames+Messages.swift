@@ -31,14 +31,7 @@ extension WireNames {
     query.type = wire(type: query.type)
     query.container = query.container.map(wire(container:))
     guard let names else { return query }
-    query.filter = query.filter.renamingFields(names.wire)
-    query.order = query.order.map { key in
-      var key = key
-      key.field = names.wire(key.field)
-      return key
-    }
-    query.include = query.include.map(names.wire)
-    return query
+    return query.renamingFields(names.wire)
   }
 
   func wire(_ query: HistoryQuery) -> HistoryQuery {
@@ -154,6 +147,21 @@ extension FieldsDocument {
     }
     writer.endObject()
     return FieldsDocument(canonical: writer.bytes)
+  }
+}
+
+extension RecordQuery {
+  /// The same query of fields that are called otherwise.
+  func renamingFields(_ rename: (String) -> String) -> RecordQuery {
+    var query = self
+    query.filter = query.filter.renamingFields(rename)
+    query.order = query.order.map { key in
+      var key = key
+      key.field = rename(key.field)
+      return key
+    }
+    query.include = query.include.map(rename)
+    return query
   }
 }
 

@@ -37,7 +37,7 @@ struct KintoPushTests {
     #expect(
       call.data == [
         "title": "Milk", "id_": 1, "_f__x": 2, "_f_schema": 3, "_container": "trips/oslo", "_modified": 500,
-        "_by_d1": "op1",
+        "_created": 500, "_by_d1": "op1",
       ])
     #expect(outcomes == [Outcome(operation: "op1", .applied(version: "1000", modified: 500, record: nil))])
   }

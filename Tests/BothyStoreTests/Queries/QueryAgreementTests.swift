@@ -72,15 +72,18 @@ import Testing
   private func fill(_ store: Store, _ records: [Record]) throws {
     try store.write { transaction in
       let table = try transaction.catalog.table("Item")
-      let create =
-        "CREATE TABLE document (id TEXT NOT NULL, container TEXT NOT NULL, version TEXT, fields TEXT NOT NULL)"
+      let create = """
+        CREATE TABLE document (id TEXT NOT NULL, container TEXT NOT NULL, version TEXT, fields TEXT NOT NULL,
+          created INTEGER, modified INTEGER, owner TEXT)
+        """
       try PreparedStatement(unkept: create, in: transaction.database).run()
       let insert = try PreparedStatement(
-        unkept: "INSERT INTO document VALUES (?, ?, ?, ?)", in: transaction.database)
+        unkept: "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)", in: transaction.database)
       for record in records {
         if table.schema.isSynced {
-          let row = StoredRow(
+          var row = StoredRow(
             values: record.values(for: table.schema), container: record.container, version: record.version)
+          row.metadata = record.metadata
           try transaction.put(table, id: record.id, row)
         } else {
           try transaction.insert(record)
@@ -89,6 +92,9 @@ import Testing
         insert.bind(record.container, at: 2)
         insert.bind(record.version, at: 3)
         insert.bind(document(record), at: 4)
+        insert.bind(record.metadata.createdTime, at: 5)
+        insert.bind(record.metadata.modifiedTime, at: 6)
+        insert.bind(record.metadata.owner, at: 7)
         try insert.run()
       }
     }

@@ -29,6 +29,9 @@ struct RandomQueries {
       if type.isSynced {
         record.container = random.pick(["Item", "trips/oslo", "x"])
         record.version = random.chance(0.5) ? random.pick(["1", "2", "10"]) : nil
+        record.origin.metadata = RecordMetadata(
+          created: random.pick([nil, 1, 2]), modified: random.pick([1, 2, 3]),
+          owner: random.pick([nil, "ann", "Bob"]))
       }
       for field in type.fields where random.chance(0.75) { record[field.name] = value(field.kind) }
       return record
@@ -38,7 +41,8 @@ struct RandomQueries {
   mutating func query() -> RecordQuery {
     var query = RecordQuery("Item", where: predicate(depth: 3))
     let sortable = type.fields.filter { Self.ordered.contains($0.kind.name) }.map(\.name)
-    for name in (sortable + ["id", "container", "version"]).shuffled(using: &random)
+    let pseudo = ["id", "container", "version", "created", "_modified", "owner"]
+    for name in (sortable + pseudo).shuffled(using: &random)
       .prefix(Int.random(in: 0...3, using: &random))
     { query.order.append(Ordering(name, ascending: random.chance(0.5))) }
     for field in type.fields where field.kind == .coordinate && random.chance(0.4) {
@@ -66,9 +70,16 @@ struct RandomQueries {
       return .matches(random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y"]))
     }
     if random.chance(0.1) {
+      let time = FieldValue.date(random.pick([0, 1, 2]))
       return .compare(
-        field: random.pick(["id", "version", "container"]), random.pick(Predicate.Comparison.allCases),
-        random.pick(["a1", "1", "10", "Item", .null]))
+        field: random.pick(["_created", "modified"]), random.pick(Predicate.Comparison.allCases),
+        random.pick([time, .null]))
+    }
+    if random.chance(0.1) {
+      return .compare(
+        field: random.pick(["id", "owner", "_owner", "version", "container"]),
+        random.pick(Predicate.Comparison.allCases),
+        random.pick(["a1", "1", "10", "Item", "ann", .null]))
     }
     return leaf(random.pick(type.fields))
   }

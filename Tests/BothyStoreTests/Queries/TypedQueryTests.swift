@@ -127,7 +127,9 @@ struct Note: Entity {
     #expect(try store.fetch(all.where { $0.text == "hello" && $0.stars.isIn([5]) }).map(\.id) == ["b"])
     let error = try #require(throws: StoreError.self) { try store.fetch(all.where { $0.stras > 3 }) }
     #expect(error.code == .unknownField)
-    #expect(error.message == "Note has no field 'stras'. Known: text, stars, id, container, version.")
+    #expect(
+      error.message
+        == "Note has no field 'stras'. Known: text, stars, id, container, version, created, modified, owner.")
   }
 
   @Test("A loop may run the same query inside itself")

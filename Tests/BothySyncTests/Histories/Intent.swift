@@ -113,7 +113,10 @@ final class Intent: Sendable {
     let id = entry.record.id
     let fields = entry.lost.flatMap { try? $0.members() }
     state.withLock { state in
-      if entry.outcome == .accepted(version: "") { state.end(id, device, "told") { $0.isDeletion } }
+      // There is nothing to delete where the server never had it, or has it no more.
+      if entry.outcome == .accepted(version: "") || entry.cause == .takenBack {
+        state.end(id, device, "told") { $0.isDeletion }
+      }
       guard entry.isLoss else { return }
       state.log.append("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
       state.hear(id, fields, device)

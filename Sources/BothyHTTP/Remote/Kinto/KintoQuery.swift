@@ -146,7 +146,7 @@ extension KintoQuery {
   }
 
   private static func isFilterable(_ field: String) -> Bool {
-    !["id", "container", "version"].contains(field)
+    QueryField.pseudo(field) == nil
       && field.utf8.allSatisfy {
         (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
       }
@@ -186,8 +186,10 @@ private struct Judge {
       for (name, json) in try record.fields.members() {
         if let field = type[name] { values[name] = value(json, field.kind) }
       }
-      read = Record(
+      var found = Record(
         query.type, id: record.id.id, values, container: record.container, version: record.version)
+      found.origin.metadata = record.metadata
+      read = found
     } catch { throw BothyRemote.unreadable("\(record.id)") }
     return query.holds(read, type) ? read : nil
   }

@@ -9,6 +9,7 @@ import BothySync
 /// | `_container`      | the container, where it is not the type's own                            |
 /// | `_moved`          | true once the record was moved between containers                        |
 /// | `_modified`       | when the user made the last change, in milliseconds                      |
+/// | `_created`        | when the record was made, in milliseconds                                |
 /// | `_by_<device>`    | the last operation of that device: what makes a repetition recognisable  |
 /// | `_f_<name>`       | a field whose name Kinto or this table uses                              |
 struct KintoRecord {
@@ -47,7 +48,8 @@ struct KintoRecord {
     }
     return ServerRecord(
       id: id, container: members["_container"]?.stringValue, version: String(version),
-      modified: min(members["_modified"]?.intValue ?? version, version), fields: FieldsDocument(fields))
+      modified: min(members["_modified"]?.intValue ?? version, version),
+      created: members["_created"]?.intValue.map { min($0, version) }, fields: FieldsDocument(fields))
   }
 
   // MARK: writing
@@ -63,6 +65,7 @@ struct KintoRecord {
       if operation.kind == .update { members["_moved"] = true }
     }
     members["_modified"] = .int(modified)
+    if operation.kind == .insert { members["_created"] = .int(modified) }
     members[mark(device)] = .string(operation.id)
     return .object(members)
   }

@@ -1,0 +1,131 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+/// When records were made and edited, and by whom.
+@Suite("Dates and owners of records", .faultsStrike, .timeLimit(.minutes(5)))
+struct MetadataStories {
+  /// Promises: S-6
+  @Test("A record made and edited offline has its times, and after a sync all devices have the same")
+  func times() async throws {
+    let pair = try Pair()
+    let start = pair.world.time.now
+    try pair.a.insert("T1", "new")
+    #expect(try pair.a.metadata() == RecordMetadata(created: start, modified: start))
+    pair.world.time.advance(by: 5000)
+    try pair.a.retitle("edited")
+    #expect(try pair.a.metadata()?.modified == Timestamp(milliseconds: start + 5000).date)
+    #expect(try pair.a.metadata()?.created == Timestamp(milliseconds: start).date)
+    pair.world.time.advance(by: 5000)
+    #expect(try await pair.isEven())
+    let made = try #require(try pair.b.metadata())
+    // The server is told of one insert, edited last five seconds after it was made.
+    #expect(made == RecordMetadata(created: start + 5000, modified: start + 5000, owner: made.owner))
+    #expect(made.owner != nil)
+    pair.world.time.advance(by: 5000)
+    try pair.b.retitle("again")
+    #expect(try await pair.isEven())
+    let both = try [pair.a, pair.b].map { try $0.metadata() }
+    #expect(both[0] == both[1])
+    #expect(both[0] == RecordMetadata(created: start + 5000, modified: start + 15_000, owner: made.owner))
+  }
+
+  @Test("What is undone gives back the times and the owner that the server has", arguments: [false, true])
+  func undone(_ isDeletion: Bool) async throws {
+    let pair = try await Pair.sharing()
+    let before = try #require(try pair.a.metadata())
+    pair.world.time.advance(by: 5000)
+    if isDeletion { try pair.a.remove() } else { try pair.a.retitle("mine") }
+    #expect(try pair.a.metadata() != before)
+    try pair.a.store.resolve(.note("T1"), .revert)
+    #expect(try pair.a.metadata() == before)
+    #expect(before.created != nil && before.modified != nil && before.owner != nil)
+  }
+
+  @Test("A move counts as an edit, sharing does not")
+  func moves() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    let before = try #require(try pair.a.metadata())
+    pair.world.time.advance(by: 5000)
+    try pair.a.change { _ = try $0.move(.note("T1"), to: "box") }
+    try await pair.a.store.share(.note("T2"), with: Sharing.principals("guest"))
+    #expect(try await pair.isEven())
+    #expect(try pair.b.metadata()?.modifiedTime == pair.world.time.now)
+    #expect(try pair.b.metadata()?.createdTime == before.createdTime)
+    #expect(try pair.b.metadata("T2")?.modifiedTime == before.modifiedTime)
+  }
+
+  @Test("A save that waits for the server ends with the server's times", arguments: [false, true])
+  func awaited(_ isNew: Bool) async throws {
+    let pair = try await Pair.sharing()
+    let before = try #require(try pair.a.metadata())
+    pair.world.time.advance(by: 5000)
+    let note = Note(id: isNew ? "T2" : "T1", "mine")
+    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    let now = pair.world.time.now
+    #expect(try pair.a.metadata(note.id)?.modifiedTime == now)
+    #expect(try pair.a.metadata(note.id)?.createdTime == (isNew ? now : before.createdTime))
+    #expect(try await pair.isEven())
+    #expect(try pair.b.metadata(note.id)?.createdTime == pair.a.metadata(note.id)?.createdTime)
+  }
+
+  @Test("Queries filter and sort by what is kept beside the fields", arguments: [false, true])
+  func queries(_ hasSchema: Bool) async throws {
+    let pair = try Pair(rules: hasSchema ? AuthorityRules(schema: .notes) : AuthorityRules())
+    for (number, id) in ["T3", "T1", "T2"].enumerated() {
+      if number > 0 { pair.world.time.advance(by: 1000) }
+      try pair.b.insert(id, "made \(number)")
+    }
+    let made = pair.world.time.now
+    await pair.b.store.sync()
+    pair.world.time.advance(by: 1000)
+    try pair.b.retitle("T3", "edited")
+    await pair.b.store.sync()
+    let owner = try #require(try pair.b.metadata()?.owner)
+    let since = Timestamp(milliseconds: made).date
+    let asked: [(Query<Note>, [String])] = [
+      (Query<Note>().order(RecordField.created.descending), ["T2", "T1", "T3"]),
+      (Query<Note>().order(RecordField.modified.descending, RecordField.id.ascending), ["T3", "T2", "T1"]),
+      (Query<Note>().where(RecordField.modified > since), ["T3"]),
+      (Query<Note>().where(RecordField.created >= since), ["T2"]),
+      (Query<Note>().where(RecordField.owner == owner), ["T1", "T2", "T3"]),
+      (Query<Note>().where(RecordField.owner == "nobody").order { $0.title.ascending }, []),
+    ]
+    for (query, ids) in asked {
+      #expect(try await pair.b.store.store.fetch(query).map(\.id) == ids)
+      #expect(try await pair.a.store.fetch(query, options: .reading(.networkOnly)).values.map(\.id) == ids)
+    }
+    let texts = try await pair.b.store.store.fetch(
+      RecordQuery(
+        "Note", where: WhereParser.parse("modified > 2020-01-01"), order: Ordering.parse("-modified")))
+    #expect(texts.map(\.id) == ["T3", "T2", "T1"])
+    #expect(texts.map { $0.metadata.modifiedTime } == [made + 1000, made, made - 1000])
+  }
+
+  @Test("A type's own field of the same name is meant by that name")
+  func hidden() async throws {
+    let schema = Schema(types: [
+      TypeSchema("Pet", fields: [FieldSchema("owner", .text), FieldSchema("created", .int)])
+    ])
+    let pair = try Pair(schema: schema)
+    for (number, owner) in ["Ann", "Bob"].enumerated() {
+      try pair.a.put(
+        Record("Pet", id: "P\(number)", ["owner": .text(owner), "created": .int(Int64(9 - number))]))
+    }
+    await pair.a.store.sync()
+    let query = RecordQuery(
+      "Pet", where: .compare(field: "owner", .notEqual, .text("Cid")), order: [Ordering("created")])
+    for policy in [FetchPolicy.cacheOnly, .networkOnly] {
+      let found = try await pair.b.store.fetch(query, options: .reading(policy))
+      #expect(found.values.map(\.id) == (policy == .cacheOnly ? [] : ["P1", "P0"]))
+    }
+  }
+}
+
+extension SimulatedDevice {
+  fileprivate func metadata(_ id: String = "T1") throws -> RecordMetadata? {
+    try store.store.metadata(of: .note(id))
+  }
+}
