@@ -7,7 +7,10 @@ import BothyStore
 /// crash leaves an entry in doubt, which the next sync settles.
 struct OnlineSave: Sendable {
   let store: SyncedStore
+  /// With a mark of the call where its value has none: what the server tells meanwhile is nothing that the caller changed.
   let change: LocalChange
+  /// The mark that the value came with.
+  private let mark: Int64?
   let keeping: OutboxEntry.Awaited.Keeping
   /// Whether a change that the server was not reached for is pending from then on.
   let isQueued: Bool
@@ -18,6 +21,16 @@ struct OnlineSave: Sendable {
     case pending(LocalChange)
     /// The server was not reached, and the change is not kept.
     case unreachable(SyncError)
+  }
+
+  init(
+    _ change: LocalChange, in store: SyncedStore, keeping: OutboxEntry.Awaited.Keeping, isQueued: Bool
+  ) {
+    self.store = store
+    self.change = change.readNow
+    mark = change.saved?.origin.mark.number
+    self.keeping = keeping
+    self.isQueued = isQueued
   }
 
   private var engine: SyncEngine { store.engine }
@@ -46,6 +59,7 @@ struct OnlineSave: Sendable {
         continue
       }
       guard var made = found else { return try await keepHere() }
+      if let mark { made.value?.mark = mark }
       switch try await follow(&made) {
       case .ready: break
       case .again: continue
@@ -110,7 +124,7 @@ struct OnlineSave: Sendable {
     if isQueued && made.goesOn(last) {
       if try await reveal(revision, sent: last.change.value) {
         sent.forget(change.id)
-        return .ended(.pending(change.readBeforeAnswers))
+        return .ended(.pending(change))
       }
     } else if try await undo(revision, isInDoubt: true) {
       if !isQueued { return .ended(.unreachable(error)) }
@@ -189,7 +203,8 @@ struct OnlineSave: Sendable {
       guard let value, let row = try transaction.row(table, id: change.id.id) else { return true }
       var repaired = false
       let mine = try table.row(
-        FieldsDocument(value.fields), container: row.container ?? change.id.type, version: nil,
+        FieldsDocument(value.fields), container: row.container ?? change.id.type,
+        version: Outbox.unsentVersion,
         repaired: &repaired)
       try ReplacedFields.note(mine, row, table, id: change.id.id, in: transaction)
       return true

@@ -31,7 +31,7 @@ public struct SaveReceipt: Sendable {
   public func outcome() async throws -> SaveOutcome {
     guard let revision else { return state }
     if let settled = try store.verdict(on: record, revision) { return settled }
-    if try await store.store.read({ [record] in try Outbox.top(of: record, in: $0)?.state }) == .held {
+    if try await store.store.read({ [record] in try Outbox.isHeld(record, upTo: revision, in: $0) }) {
       throw SyncError(
         .pendingChanges, "\(record) is a draft, which is not sent before `release`.", record: record)
     }

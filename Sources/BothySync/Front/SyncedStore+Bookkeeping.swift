@@ -63,7 +63,7 @@ extension SyncedStore {
   public func state(of id: RecordID) throws -> RecordState {
     try store.read { transaction in
       guard let entry = try Outbox.entry(id, in: transaction) else { return .clean }
-      if entry.isBeneath, try Outbox.top(of: id, in: transaction)?.state == .held { return .draft }
+      if entry.isBeneath, try Outbox.isHeld(id, in: transaction) { return .draft }
       switch (entry.state, entry.reason) {
       case (.held, _): return .draft
       case (.quarantined, let reason): return .quarantined(reason)

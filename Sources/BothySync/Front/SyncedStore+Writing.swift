@@ -198,7 +198,7 @@ extension SyncedStore {
     let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
     let isKept = keepsLocally && (options.cacheResults ?? true)
     let save = OnlineSave(
-      store: self, change: change,
+      change, in: self,
       keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
       isQueued: keepsLocally && !isRemoteOnly)
     switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
@@ -319,10 +319,10 @@ enum LocalChange: Sendable {
     }
   }
 
-  /// The same of a value without a mark, which its caller has had since before the server told anything of the record.
-  var readBeforeAnswers: LocalChange {
+  /// The same of a value without a mark: what it replaces is what is here now, and nothing that comes before it is saved.
+  var readNow: LocalChange {
     guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
-    record.origin.mark = ReadMark(version: nil)
+    record.origin.mark = ReadMark()
     switch self {
     case .save(_, let container): return .save(record, in: container)
     case .persist(_, let sharing, let edited): return .persist(record, sharing, edited: edited)

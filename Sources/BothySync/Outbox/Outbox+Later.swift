@@ -199,6 +199,18 @@ extension Outbox {
     if let top = try top(of: id, in: transaction) { try setState(.held, of: top, in: transaction) }
   }
 
+  /// Whether any of a record's changes is a draft, of those up to `revision`: none after it is sent before.
+  static func isHeld(
+    _ id: RecordID, upTo revision: Int64 = .max, in transaction: ReadTransaction
+  ) throws -> Bool {
+    guard let first = try entry(id, in: transaction) else { return false }
+    if first.state == .held || !first.isBeneath { return first.state == .held }
+    return try !laterEntries(
+      where: "type = ? AND id = ? AND revision <= ? AND state = 1",
+      [.text(id.type), .text(id.id), .int(revision)], limit: 1, in: transaction
+    ).isEmpty
+  }
+
   /// Lets all drafts of a record be sent. False where it has none.
   static func release(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
     guard let first = try entry(id, in: transaction) else { return false }

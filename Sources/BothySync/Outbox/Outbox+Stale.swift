@@ -2,6 +2,28 @@ import BothyStore
 
 /// Changes of what was read before the server's news.
 extension Outbox {
+  /// Makes the last change of a record, which lies on top of others, one of what the caller had read: its conflict with
+  /// what the server has is decided when its turn comes.
+  static func age(
+    _ id: RecordID, to stale: Change.Stale, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws {
+    guard let top = try last(of: id, in: transaction), let base = top.base else { return }
+    var content = Content(base, id.type)
+    content.fields = try fields(base.fields, at: stale, table)
+    try setBase(of: top, content, in: transaction)
+  }
+
+  /// A base with what was read in the fields that both sides changed since.
+  private static func fields(
+    _ base: FieldsDocument, at stale: Change.Stale, _ table: TypeTable
+  ) throws -> FieldsDocument {
+    var members = try base.members()
+    for (position, value) in stale.values {
+      members[table.schema.fields[position].name] = value.isNull ? nil : value.json
+    }
+    return FieldsDocument(members)
+  }
+
   /// Makes the entry one of the time when the caller read the record: its base has what was read in the fields that both
   /// sides changed since, and the news are beside it. So the merge policy decides, as if the change had been made before
   /// the pull that brought them.
@@ -14,19 +36,14 @@ extension Outbox {
     guard let entry = try entry(id, in: transaction), let base = entry.base, entry.operationID == nil else {
       return
     }
-    var members = try base.fields.members()
-    for (position, value) in stale.values {
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      members[table.schema.fields[position].name] = value.isNull ? nil : try JSONValue(parsing: writer.bytes)
-    }
+    let fields = try Self.fields(base.fields, at: stale, table)
     let update = try PreparedStatement(
       "UPDATE bothy_outbox SET base_version = ?3, base = ?4 WHERE type = ?1 AND id = ?2",
       in: transaction.database)
     update.bind(id.type, at: 1)
     update.bind(id.id, at: 2)
     update.bind(stale.version, at: 3)
-    update.bind(FieldsDocument(members), at: 4)
+    update.bind(fields, at: 4)
     try update.run()
     guard entry.shadow == nil else { return }
     let sharing = try KnownSharing.sharing(of: id, in: transaction)

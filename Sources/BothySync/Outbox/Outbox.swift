@@ -77,7 +77,9 @@ struct Outbox: ChangeRecorder {
       kind = laid
     }
     let last = kind == .delete ? before.map { table.document($0) } : nil
-    if let mark, try stacks(kind, on: id, mark, table, before: before, last, now, transaction) { return }
+    if let mark, try stacks(kind, on: id, mark, table, change, before: before, last, now, transaction) {
+      return
+    }
     let container = kind == .delete ? change.before?.container : nil
     var collapse = Collapse(
       mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
@@ -117,19 +119,24 @@ struct Outbox: ChangeRecorder {
 
   /// Whether the change is one on top of what is pending of the record, or of such a one, and was made so.
   private func stacks(
-    _ kind: Operation.Kind, on id: RecordID, _ mark: Mark, _ table: TypeTable, before: StoredRow?,
-    _ last: FieldsDocument?, _ now: SyncClock.Reading, _ transaction: WriteTransaction
+    _ kind: Operation.Kind, on id: RecordID, _ mark: Mark, _ table: TypeTable, _ change: Change,
+    before: StoredRow?, _ last: FieldsDocument?, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws -> Bool {
     let isPlain = mark.group == nil && mark.sentGroup == nil && transaction.group == nil
-    guard mark.awaiting == .beneath || !isPlain, let top = try Self.top(of: id, mark, in: transaction) else {
-      return false
-    }
-    if try Self.liesOnTop(of: top, in: transaction) {
+    // One of a value that was read before the news is no part of what was sent in their sight.
+    let isStaleOnSent = change.stale != nil && mark.wasSent && !mark.isHidden
+    guard mark.awaiting == .beneath || !isPlain || isStaleOnSent,
+      let top = try Self.top(of: id, mark, in: transaction)
+    else { return false }
+    if try isStaleOnSent && !top.isLater || Self.liesOnTop(of: top, in: transaction) {
       try Self.stack(kind, on: top, table, before: before, last: last, at: now, in: transaction)
     } else if top.isLater {
       try Self.amend(top, table, by: kind, last: last, at: now, in: transaction)
     } else {
       return false
+    }
+    if let stale = change.stale, stale.deletion == nil {
+      try Self.age(id, to: stale, table, in: transaction)
     }
     return true
   }

@@ -173,4 +173,81 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A value kept since a save without an answer reverts nothing that the answer brought")
+  func keptWithoutAnswer() async throws {
+    let found = try await problems(
+      seed: 1245,
+      [
+        .init(policy: .throwing, batch: 1, page: 4),
+        .init(policy: .throwing, refusals: .quarantine, batch: 4, page: 4, skew: 20_518_183),
+        .init(policy: .throwing, refusals: .quarantine, batch: 5, page: 5, skew: 66_980_946),
+      ],
+      [
+        .online(2, .init(what: .pen, record: 5, place: 0), only: false, []),
+        .online(1, .init(what: .create, record: 5, place: 1), only: true, [.lostAnswer, .broken, .late]),
+        .online(1, .init(what: .own, record: 5, place: 2), only: false, [.none, .late, .lostRequest]),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("What an earlier save brings while the next one runs is no change of the next")
+  func broughtMeanwhile() async throws {
+    let found = try await problems(
+      seed: 2817,
+      [
+        .init(policy: .fieldMerge, refusals: .discard, batch: 4, page: 3, scopes: ["box"]),
+        .init(policy: .fieldMerge, batch: 3, page: 2, skew: 10_661_423),
+        .init(policy: .fieldMerge, batch: 2, page: 1, skew: -18_229_266),
+      ],
+      [
+        .sync(0, .both, [], during: nil), .write(0, .init(what: .note, record: 5, place: 0)),
+        .sync(0, .both, [], during: nil), .write(1, .init(what: .note, record: 5, place: 2)),
+        .sync(2, .both, [], during: nil),
+        .online(2, .init(what: .move, record: 5, place: 1), only: true, [.late]),
+        .sync(1, .both, [], during: nil),
+        .online(2, .init(what: .own, record: 5, place: 0), only: false, []),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A record made again after a deletion that gave way replaces nothing unseen")
+  func madeAgainUnseen() async throws {
+    let found = try await problems(
+      seed: 1423,
+      [
+        .init(policy: .fieldMerge, refusals: .discard, batch: 5, page: 2),
+        .init(policy: .fieldMerge, batch: 2, page: 2, skew: 35_971_384),
+        .init(policy: .fieldMerge, refusals: .quarantine, batch: 2, page: 2, skew: 78_574_488),
+      ],
+      [
+        .write(2, .init(what: .title, record: 2, place: 2)),
+        .online(0, .init(what: .pen, record: 2, place: 0), only: false, []),
+        .together(
+          2,
+          [
+            .init(what: .create, record: 4, place: 1), .init(what: .create, record: 3, place: 1),
+            .init(what: .delete, record: 2, place: 1),
+          ]),
+        .write(2, .init(what: .own, record: 2, place: 2)),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A draft beneath a transaction counts as a draft of the record")
+  func draftBeneath() async throws {
+    let found = try await problems(
+      seed: 2610,
+      [
+        .init(policy: .throwing, batch: 3, page: 4),
+        .init(policy: .fieldMerge, batch: 2, page: 3, skew: 85_669_804, scopes: ["Sheet"]),
+      ],
+      [
+        .together(
+          1, [.init(what: .title, record: 4, place: 1), .init(what: .pen, record: 5, place: 1)]),
+        .draft(1, .init(what: .remake, record: 4, place: 2)),
+        .together(1, [.init(what: .create, record: 4, place: 1), .init(what: .own, record: 2, place: 0)]),
+      ])
+    #expect(found == [])
+  }
 }
