@@ -99,6 +99,7 @@ extension SyncedStore {
     let now = clock.now()
     let found: [ServerRecord]
     do { found = try await ask(type, ids: ids.sorted()) } catch { throw SyncError(error) }
+    try await catchUp(with: found, of: PullScope(container: type))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in found { try pull.apply(record) }
@@ -108,19 +109,17 @@ extension SyncedStore {
   /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
   /// changed or are gone. A limited answer says so of those before its last record.
   private func merge(_ answer: NetworkAnswer, _ query: RecordQuery) async throws {
-    let now = clock.now()
-    let found = Set(answer.records.map(\.id.id))
     var window = query
     window.offset = answer.offset
     window.limit = answer.isExhausted ? nil : answer.records.count
     let compared = window
+    let scope = PullScope(container: query.container ?? query.type, includesChildren: query.includesChildren)
+    try await catchUp(with: answer.records, of: scope, lacking: compared)
+    let now = clock.now()
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in answer.records { try pull.apply(record) }
-      let suspects = try transaction.fetch(compared).filter { record in
-        try record.version != nil && !found.contains(record.id)
-          && Outbox.mark(record.recordID, in: transaction) == nil
-      }
+      let suspects = try Self.lacking(answer.records, compared, in: transaction)
       if suspects.isEmpty && answer.isWhole { try Coverage.note(query, at: now, in: transaction) }
       return suspects
     }
@@ -179,6 +178,7 @@ extension SyncedStore {
         throw SyncError(error)
       }
       if options.cacheResults ?? true && configuration.cache == .enabled {
+        try await catchUp(with: found.records, of: PullScope(container: query.container ?? query.type))
         try await take(found.records)
       }
       let values = try await unmerged(query, found.records).map(convert)

@@ -5,7 +5,8 @@ extension SyncedStore {
   /// The records a query selects, by the fetch policy of `options`, else the configured one.
   ///
   /// Cost: one local query; with a network policy one round trip before it for each thousand records, and one
-  /// transaction to merge them. Throws `SyncError` `.unreachable` where the policy needs the server.
+  /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
+  /// transaction is shown. Throws `SyncError` `.unreachable` where the policy needs the server.
   public func fetch<E: Entity>(
     _ query: Query<E>, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<E> {

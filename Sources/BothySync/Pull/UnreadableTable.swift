@@ -70,6 +70,16 @@ enum UnreadableTable {
     }
   }
 
+  /// The version of a record that was set aside; nil where it was not.
+  static func version(of id: RecordID, in transaction: ReadTransaction) throws -> String? {
+    let select = try PreparedStatement(
+      "SELECT version FROM bothy_unreadable WHERE type = ? AND id = ?", in: transaction.database)
+    select.bind(id.type, at: 1)
+    select.bind(id.id, at: 2)
+    defer { select.reset() }
+    return try select.step() ? select.text(at: 0) : nil
+  }
+
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement("SELECT 1 FROM bothy_unreadable LIMIT 1", in: transaction.database)
     defer { select.reset() }

@@ -49,7 +49,8 @@ struct BankHistory {
       let device = try #require(world.devices.randomElement(using: &random))
       switch Int.random(in: 0..<10, using: &random) {
       case 0..<5: try move(on: device)
-      case 5..<9: try await sync(device)
+      case 5..<8: try await sync(device)
+      case 8: try await fetch(device)
       default: try device.restart()
       }
       try await look("step \(step)")
@@ -133,6 +134,13 @@ struct BankHistory {
     _ = await device.store.sync([.both, .both, .both, .push, .pull].randomElement(using: &random) ?? .both)
     device.remote.setDuringExchange {}
     device.remote.setBeforeSending { _ in }
+  }
+
+  /// Asks the server for one account, on a device that follows the bank.
+  private mutating func fetch(_ device: SimulatedDevice) async throws {
+    guard let id = try device.balances().keys.sorted().randomElement(using: &random) else { return }
+    // Without an answer there is none to show.
+    _ = try? await device.store.fetch(BankAccount.self, id: id, options: .reading(.networkElseCache))
   }
 
   private static func balances(_ store: SyncedStore) throws -> [Int] {

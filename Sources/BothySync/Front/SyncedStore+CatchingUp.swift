@@ -1,0 +1,56 @@
+import BothyStore
+
+/// Showing an answer of the server together with what belongs to it.
+///
+/// An answer is of one moment, and the file of an earlier one. Of what the file follows, all changes up to the answer are
+/// pulled and shown at once before a record of it is, so that no read shows a part of a transaction.
+extension SyncedStore {
+  /// Pulls where an answer has news of what the file follows; else it costs one read. Throws `SyncError` where the pull
+  /// does not get through: then nothing of the answer is shown.
+  ///
+  /// - Parameters:
+  ///   - scope: what was asked about.
+  ///   - window: the query, with what of it the answer covers: what is here of that and not in the answer is news too.
+  func catchUp(
+    with records: [ServerRecord], of scope: PullScope, lacking window: RecordQuery? = nil
+  ) async throws {
+    // Inside a sync, one of its own can't be waited for.
+    guard !engine.isInside else { return }
+    // A sync that was running already may have asked before the answer was made.
+    for _ in 0..<2 {
+      let hasNews = try await store.read { transaction in
+        try Self.isFollowed(scope, in: transaction)
+          && (records.contains { try Self.isNews($0, in: transaction) }
+            || window.map { try !Self.lacking(records, $0, in: transaction).isEmpty } ?? false)
+      }
+      guard hasNews else { return }
+      let report = await sync(.pull, forced: true, ifRunning: .join)
+      if let reason = report.skipped { throw SyncError(reason) }
+    }
+  }
+
+  private static func isFollowed(_ scope: PullScope, in transaction: ReadTransaction) throws -> Bool {
+    try PullState.all(in: transaction).contains { $0.isComplete && $0.scope.contains(scope) }
+  }
+
+  /// Whether a record is newer than what the server is known to have of it here.
+  private static func isNews(_ record: ServerRecord, in transaction: ReadTransaction) throws -> Bool {
+    guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return false }
+    let known =
+      try Outbox.entry(record.id, in: transaction).map { $0.told?.version }
+      ?? transaction.row(table, id: record.id.id)?.version
+    if let known { return record.version.isNewer(than: known) }
+    return try UnreadableTable.version(of: record.id, in: transaction) != record.version
+  }
+
+  /// What is here of a query and should be in the server's answer: it changed there, or is gone.
+  static func lacking(
+    _ records: [ServerRecord], _ window: RecordQuery, in transaction: ReadTransaction
+  ) throws -> [Record] {
+    let found = Set(records.map(\.id.id))
+    return try transaction.fetch(window).filter { record in
+      try record.version != nil && !found.contains(record.id)
+        && Outbox.mark(record.recordID, in: transaction) == nil
+    }
+  }
+}

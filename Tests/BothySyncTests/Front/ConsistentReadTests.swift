@@ -1,0 +1,86 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// What the server is asked for is shown together with what belongs to it.
+@Suite("Reads that tear no transaction", .faultsStrike, .timeLimit(.minutes(5)))
+struct ConsistentReadTests {
+  private func bank() async throws -> Pair {
+    let pair = try Pair(schema: .bank) { $0.fetchPolicy = .networkElseCache }
+    try pair.b.open(["x": 100, "y": 100])
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    pair.a.remote.forgetRequests()
+    return pair
+  }
+
+  private func sum(_ device: SimulatedDevice) throws -> Int { try device.balances().values.reduce(0, +) }
+
+  @Test("A fetch of one account shows all of a transfer that changed it, or none")
+  func transfer() async throws {
+    let pair = try await bank()
+    try pair.b.transfer(10, from: "x", to: "y")
+    await pair.b.store.sync()
+    let found = try await pair.a.store.fetch(BankAccount.self, id: "x")
+    #expect(found?.balance == 90)
+    #expect(try pair.a.balances() == ["x": 90, "y": 110])
+  }
+
+  @Test("So does a query that a deletion took a record from")
+  func deletion() async throws {
+    let pair = try await bank()
+    try await pair.b.store.write(.together) { transaction in
+      try transaction.update(BankAccount.self, id: "y") { $0.balance += 100 }
+      try transaction.delete(BankAccount.self, id: "x")
+    }
+    await pair.b.store.sync()
+    let found = try await pair.a.store.fetch(Query<BankAccount>().where { $0.balance == 100 })
+    #expect(found.values.isEmpty && found.isComplete)
+    #expect(try pair.a.balances() == ["y": 200])
+  }
+
+  @Test("Where the pull does not get through, the answer is of the moment before")
+  func cutOff() async throws {
+    let pair = try await bank()
+    try pair.b.transfer(10, from: "x", to: "y")
+    await pair.b.store.sync()
+    pair.a.remote.setScript(forExchange: { _ in .lostRequest })
+    let found = try await pair.a.store.fetch(
+      Query<BankAccount>().where(.compare(field: "id", .equal, "x")))
+    #expect(found.values.map(\.balance) == [100] && found.origin == .cache)
+    await #expect(throws: SyncError.self) {
+      try await pair.a.store.fetch(BankAccount.self, id: "x", options: .reading(.networkOnly))
+    }
+    #expect(try sum(pair.a) == 200)
+    pair.a.remote.setScript { .none }
+    #expect(try await pair.a.store.fetch(BankAccount.self, id: "x")?.balance == 90)
+    #expect(try sum(pair.a) == 200)
+  }
+
+  @Test("An answer without news costs no pull")
+  func noNews() async throws {
+    let pair = try await bank()
+    _ = try await pair.a.store.fetch(Query<BankAccount>())
+    #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
+  }
+
+  @Test("Included records are shown with what belongs to them")
+  func included() async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.fetchPolicy = .networkElseCache }
+    try pair.b.put(.parent("P1"))
+    try pair.b.put(.pet("X1", of: "P1"))
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try await pair.b.store.write(.together) { transaction in
+      try transaction.update(RecordID(type: "Parent", id: "P1"), fields: ["name": "new"])
+      try transaction.insert(.parent("P2"))
+    }
+    await pair.b.store.sync()
+    var query = RecordQuery("Pet")
+    query.include = ["owner"]
+    _ = try await pair.a.store.fetch(query)
+    #expect(try pair.a.record("Parent", "P1")?["name"] == "new")
+    #expect(try pair.a.record("Parent", "P2") != nil)
+  }
+}
