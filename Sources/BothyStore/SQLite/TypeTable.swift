@@ -93,8 +93,11 @@ package final class TypeTable: Sendable {
     setVersionSQL = "UPDATE \(table) SET _version = ? WHERE _id = ?"
     setAsideSQL = "UPDATE \(table) SET _extra = ? WHERE _id = ?"
     let kept = metadata.map { "\($0) = coalesce(excluded.\($0), \($0))" }
-    setMetadataSQL =
-      "UPDATE \(table) SET \(metadata.map { "\($0) = coalesce(?, \($0))" }.joined(separator: ", ")) WHERE _id = ?"
+    let numbered = metadata.enumerated()
+    setMetadataSQL = """
+      UPDATE \(table) SET \(numbered.map { "\($1) = coalesce(?\($0 + 1), \($1))" }.joined(separator: ", "))
+      WHERE _id = ?4 AND (\(numbered.map { "coalesce(?\($0 + 1), \($1)) IS NOT \($1)" }.joined(separator: " OR ")))
+      """
     let replaced = ((columns + system).map { "\($0) = excluded.\($0)" } + kept).joined(separator: ", ")
     // A row whose version is newer already is left alone: pages and single answers may overtake one another.
     let guardClause =

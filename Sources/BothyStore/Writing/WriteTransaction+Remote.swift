@@ -90,12 +90,13 @@ extension WriteTransaction {
     touch(table, id)
   }
 
-  /// Sets what is known of a row's metadata.
+  /// Sets what is known of a row's metadata. Observers are told where that changes anything.
   package func setMetadata(_ metadata: RecordMetadata, _ table: TypeTable, id: String) throws {
     let update = try statement(.setMetadata, table)
     bind(metadata, to: update, from: 1)
     update.bind(id, at: 4)
     try update.run()
+    if database.changedRows > 0 { touch(table, id) }
   }
 
   private func bind(_ metadata: RecordMetadata, to statement: PreparedStatement, from position: Int32) {

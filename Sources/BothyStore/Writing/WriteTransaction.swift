@@ -24,7 +24,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Whether the file keeps what news replaced, see `ReplacedFields`.
   let keepsNews: Bool
   /// The time that the changes of this transaction are made at, in milliseconds.
-  private lazy var time = recorder?.time ?? Timestamp(Date()).milliseconds
+  package private(set) lazy var time = recorder?.time ?? Timestamp(Date()).milliseconds
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
 

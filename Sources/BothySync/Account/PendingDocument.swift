@@ -262,7 +262,10 @@ extension PendingDocument.Entry {
         throw SyncError(.badDocument, "The outbox column \(name) holds what no document of pending work can.")
       }
     }
-    self.init(record: RecordID(type: row["type"], id: row["id"]), columns: columns)
+    guard let type = columns["type"]?.stringValue, let id = columns["id"]?.stringValue else {
+      throw SyncError(.badDocument, "An entry of the outbox has no name.")
+    }
+    self.init(record: RecordID(type: type, id: id), columns: columns)
   }
 
   /// The changes on top of others.

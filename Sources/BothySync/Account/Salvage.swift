@@ -129,6 +129,7 @@ private struct Wreck {
       }
     }
     try takeLater(in: database)
+    if pending.device.isEmpty { pending.entries = pending.entries.map(\.neverSent) }
   }
 
   /// Takes the changes that lie on top of others which could be read. Where some can't be read, the next, or the row,
@@ -142,9 +143,11 @@ private struct Wreck {
           "SELECT * FROM bothy_later ORDER BY type \(direction), id \(direction), revision \(direction)"
         let rows = try Row.fetchCursor(database, sql: sql)
         while let row = try rows.next() {
-          guard var entry = try? PendingDocument.Entry(row) else { continue }
+          guard var entry = try? PendingDocument.Entry(row),
+            let revision = entry.columns["revision"]?.intValue
+          else { continue }
           entry.isLater = true
-          later[entry.record, default: [:]][row["revision"]] = entry
+          later[entry.record, default: [:]][revision] = entry
         }
       }
     report.isComplete = report.isComplete && isWhole
@@ -160,7 +163,6 @@ private struct Wreck {
       }
       pending.entries[last].makeLast(hasRow: pending.entries[first].fields != nil)
     }
-    if pending.device.isEmpty { pending.entries = pending.entries.map(\.neverSent) }
   }
 
   /// Has each change go on from the one beneath it: what one that can't be read made of the record is part of the next.

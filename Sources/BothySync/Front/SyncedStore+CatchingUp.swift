@@ -8,29 +8,33 @@ extension SyncedStore {
   /// Pulls where an answer has news of what the file follows; else it costs one read. Throws `SyncError` where the pull
   /// does not get through: then nothing of the answer is shown.
   ///
-  /// - Parameters:
-  ///   - scope: what was asked about.
-  ///   - window: the query, with what of it the answer covers: what is here of that and not in the answer is news too.
-  func catchUp(
-    with records: [ServerRecord], of scope: PullScope, lacking window: RecordQuery? = nil
-  ) async throws {
+  /// - Parameter window: the query, with what of it the answer covers: what is here of that and not in the answer is news
+  ///   too.
+  func catchUp(with records: [ServerRecord], lacking window: RecordQuery? = nil) async throws {
     // Inside a sync, one of its own can't be waited for.
     guard !engine.isInside else { return }
     // A sync that was running already may have asked before the answer was made.
     for _ in 0..<2 {
-      let hasNews = try await store.read { transaction in
-        try Self.isFollowed(scope, in: transaction)
-          && (records.contains { try Self.isNews($0, in: transaction) }
-            || window.map { try !Self.lacking(records, $0, in: transaction).isEmpty } ?? false)
-      }
-      guard hasNews else { return }
-      let report = await sync(.pull, forced: true, ifRunning: .join)
+      let pulls = try await store.read { try Self.pulls(for: records, lacking: window, in: $0) }
+      guard !pulls.isEmpty else { return }
+      let report = await engine.sync(
+        SyncPass.Request(scope: .pull, pulls: pulls, ignoresRetryTimes: true))
       if let reason = report.skipped { throw SyncError(reason) }
     }
   }
 
-  private static func isFollowed(_ scope: PullScope, in transaction: ReadTransaction) throws -> Bool {
-    try PullState.all(in: transaction).contains { $0.isComplete && $0.scope.contains(scope) }
+  /// All that the file follows and has in full, where an answer has news of any of it; else nothing.
+  private static func pulls(
+    for records: [ServerRecord], lacking window: RecordQuery?, in transaction: ReadTransaction
+  ) throws -> [PullScope] {
+    let scopes = try PullState.all(in: transaction).filter(\.isComplete).map(\.scope)
+    guard !scopes.isEmpty else { return [] }
+    func isFollowed(_ container: String) -> Bool { scopes.contains { $0.contains(container) } }
+    if try records.contains(where: { try isFollowed($0.container) && isNews($0, in: transaction) }) {
+      return scopes
+    }
+    guard let window else { return [] }
+    return try lacking(records, window, in: transaction).contains { isFollowed($0.container) } ? scopes : []
   }
 
   /// Whether a record is newer than what the server is known to have of it here.

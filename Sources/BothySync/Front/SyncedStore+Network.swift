@@ -99,7 +99,7 @@ extension SyncedStore {
     let now = clock.now()
     let found: [ServerRecord]
     do { found = try await ask(type, ids: ids.sorted()) } catch { throw SyncError(error) }
-    try await catchUp(with: found, of: PullScope(container: type))
+    try await catchUp(with: found)
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in found { try pull.apply(record) }
@@ -113,8 +113,7 @@ extension SyncedStore {
     window.offset = answer.offset
     window.limit = answer.isExhausted ? nil : answer.records.count
     let compared = window
-    let scope = PullScope(container: query.container ?? query.type, includesChildren: query.includesChildren)
-    try await catchUp(with: answer.records, of: scope, lacking: compared)
+    try await catchUp(with: answer.records, lacking: compared)
     let now = clock.now()
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
@@ -178,7 +177,7 @@ extension SyncedStore {
         throw SyncError(error)
       }
       if options.cacheResults ?? true && configuration.cache == .enabled {
-        try await catchUp(with: found.records, of: PullScope(container: query.container ?? query.type))
+        try await catchUp(with: found.records)
         try await take(found.records)
       }
       let values = try await unmerged(query, found.records).map(convert)

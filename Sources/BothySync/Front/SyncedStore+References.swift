@@ -68,7 +68,7 @@ extension SyncedStore {
       let query = RecordQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
       let found: NetworkAnswer
       do { found = try await ask(query) } catch { throw SyncError(error) }
-      try await catchUp(with: found.records, of: PullScope(container: type))
+      try await catchUp(with: found.records)
       try await take(found.records)
     }
   }

@@ -15,9 +15,11 @@ extension Outbox {
     let later = try laterEntries(
       where: "together = ? ORDER BY type, id, revision", [.text(group)], in: transaction)
     for entry in later {
-      if let beneath = try beneath(entry, in: transaction), beneath.group == group {
-        try fuse(entry, into: beneath, in: transaction)
-      }
+      // What was made and deleted ends, and then the next change is the record's first.
+      guard let now = try current(entry, in: transaction), now.isLater,
+        let beneath = try beneath(now, in: transaction), beneath.group == group
+      else { continue }
+      try fuse(now, into: beneath, in: transaction)
     }
   }
 
@@ -63,6 +65,10 @@ extension Outbox {
     update.bind(gone.revision, at: 6)
     try update.run()
     try delete(gone, in: transaction)
+    guard entry.kind == .delete, kind != .delete else { return }
+    if let made = try change(of: next.record, at: next.revision, in: transaction) {
+      try carry(into: made, in: transaction)
+    }
   }
 
   /// Has a change go on from what the one beneath it makes of the record, where it was made on something else.

@@ -163,6 +163,7 @@ extension Outbox {
     update.bind(last, at: 6)
     update.bind(now.isReliable ? 0 : 1, at: 7)
     try update.run()
+    if top.kind == .delete, kind != .delete { try carry(into: top, in: transaction) }
   }
 
   /// Sets where the content of a change lies, and what it is: in the entry, or (nil) in the row.

@@ -47,15 +47,16 @@ extension Outbox {
     try update.run()
     guard entry.shadow == nil else { return }
     let sharing = try KnownSharing.sharing(of: id, in: transaction)
-    // When the news were made is not kept; they were here before the edit was saved.
+    // The news were here before the edit was saved, whatever the clocks say.
     let time = time - 1
     let told =
       stale.deletion.map {
         ServerRecord(id: id, container: entry.container, version: $0, modified: time, isDeleted: true)
       }
       ?? ServerRecord(
-        id: id, container: entry.container, version: base.version, modified: time, fields: base.fields,
-        sharing: sharing)
+        id: id, container: entry.container, version: base.version,
+        modified: min(base.metadata.modifiedTime ?? time, time), created: base.metadata.createdTime,
+        owner: base.metadata.owner, fields: base.fields, sharing: sharing)
     try hear(told, in: transaction)
   }
 }

@@ -14,7 +14,8 @@ struct Outbox: ChangeRecorder {
   static let newRevision = "(random() & 4503599627370495)"
 
   func record(_ changes: [Change], in transaction: WriteTransaction) throws {
-    let now = clock.reading()
+    // The time that the rows have of their last edit.
+    let now = SyncClock.Reading(time: transaction.time, isReliable: clock.reading().isReliable)
     let insert = try PreparedStatement(
       """
       INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, edited_unsure,
@@ -279,6 +280,16 @@ extension Outbox {
     // What can't be read at all is set aside as a whole by who brought it.
     guard let carried = try? table.carrying(server, in: row, since: base) else { return }
     try setLocal(entry, table, carried, in: transaction)
+  }
+
+  /// Gives a record that was made again on top of its deletion, in one change, what this schema can't read of it.
+  static func carry(into made: OutboxEntry, in transaction: WriteTransaction) throws {
+    let table = try transaction.catalog.table(made.record.type)
+    // What can't be read at all stays as it is.
+    guard let base = made.base?.fields, let row = try local(made, table, in: transaction),
+      let carried = try? table.carrying(base, in: row, since: base)
+    else { return }
+    try setLocal(made, table, carried, in: transaction)
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.

@@ -65,6 +65,27 @@ struct ConsistentReadTests {
     #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
   }
 
+  @Test("A container that is followed alone is read whole, and others cost no pull")
+  func container() async throws {
+    let pair = try Pair(schema: .bank) { $0.fetchPolicy = .networkElseCache }
+    for id in ["x", "y", "z"] {
+      try pair.b.change {
+        try $0.insert(BankAccount(id, 100), in: id == "z" ? "other" : "branch")
+      }
+    }
+    await pair.b.store.sync()
+    await pair.a.store.sync(.both, container: "branch")
+    #expect(try sum(pair.a) == 200)
+    try pair.b.transfer(10, from: "x", to: "y")
+    try pair.b.change { try $0.update(BankAccount.self, id: "z") { $0.balance = 5 } }
+    await pair.b.store.sync()
+    #expect(try await pair.a.store.fetch(BankAccount.self, id: "x")?.balance == 90)
+    #expect(try pair.a.balances() == ["x": 90, "y": 110])
+    pair.a.remote.forgetRequests()
+    #expect(try await pair.a.store.fetch(BankAccount.self, id: "z")?.balance == 5)
+    #expect(pair.a.remote.requests.isEmpty)
+  }
+
   @Test("Included records are shown with what belongs to them")
   func included() async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.fetchPolicy = .networkElseCache }

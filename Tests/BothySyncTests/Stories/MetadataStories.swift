@@ -104,6 +104,18 @@ struct MetadataStories {
     #expect(texts.map { $0.metadata.modifiedTime } == [made + 1000, made, made - 1000])
   }
 
+  @Test("Who watches by owner sees a record once the server has told whose it is")
+  func watched() async throws {
+    let pair = try await Pair.sharing()
+    let owner = try #require(try pair.a.metadata()?.owner)
+    var seen = pair.a.store.store.values(of: Query<Note>().where(RecordField.owner == owner))
+      .makeAsyncIterator()
+    #expect(try await seen.next()?.map(\.id) == ["T1"])
+    try pair.a.insert("T2", "mine")
+    await pair.a.store.sync()
+    #expect(try await seen.next()?.map(\.id) == ["T1", "T2"])
+  }
+
   @Test("A type's own field of the same name is meant by that name")
   func hidden() async throws {
     let schema = Schema(types: [
