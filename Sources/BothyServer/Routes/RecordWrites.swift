@@ -116,7 +116,8 @@ extension ServerParts {
 
 /// The body of a PUT: a record's JSON, of which the container and the fields count.
 ///
-/// What the server gives itself (version, times, owner) and whom it is shared with may be there, as in an answer that is sent back edited.
+/// Members that the server sets itself (version, times, owner, sharing) are allowed and not looked at, so that an answer can be
+/// edited and sent back.
 struct RecordInput {
   var type: String?
   var id: String?

@@ -58,10 +58,7 @@ struct Examination {
       rows.map { ($0["name"] as String, $0["type"] as String) }, uniquingKeysWith: { $1 })
     var expected = ["_id": "TEXT"]
     for field in type.fields { for column in field.columns { expected[column] = field.kind.columnType } }
-    if type.isSynced {
-      for column in ["_container", "_version", "_extra", "_owner"] { expected[column] = "TEXT" }
-      for column in ["_created", "_modified"] { expected[column] = "INTEGER" }
-    }
+    if type.isSynced { for column in TypeTable.systemColumns { expected[column.name] = column.type } }
     for (column, kind) in expected.sorted(by: { $0.key < $1.key }) where columns[column] != kind {
       let state = columns[column].map { "is \($0), not \(kind)" } ?? "is missing"
       found(.error, "tables", "The column \(type.name).\(column) \(state).", Self.restore)

@@ -215,7 +215,7 @@ struct Migrator {
     }
     schema.types[position].fields[index] = wanted
     try recorder?.convert(name, of: type, in: database) { json in
-      // What could not be read before has no value to convert.
+      // A value that could not be read before can't be converted.
       guard let value = try? FieldValue(json: json, kind: old.kind) else { return .null }
       return try convert(value).json
     }

@@ -37,7 +37,7 @@ struct SchemaInstaller {
   func createTable(of type: TypeSchema) throws {
     var columns = ["_id TEXT PRIMARY KEY NOT NULL"]
     for field in type.fields { columns += Self.definitions(of: field) }
-    if type.isSynced { columns += ["_container TEXT", "_version TEXT", "_extra TEXT"] + Self.metadata }
+    if type.isSynced { columns += TypeTable.systemColumns.map { "\($0.name) \($0.type)" } }
     try database.execute(
       sql: "CREATE TABLE \(type.name.quotedIdentifier) (\(columns.joined(separator: ", "))) STRICT")
   }
@@ -130,13 +130,12 @@ struct SchemaInstaller {
     try database.execute(sql: "PRAGMA user_version = \(Format.version)")
   }
 
-  private static let metadata = ["_created INTEGER", "_modified INTEGER", "_owner TEXT"]
-
-  /// What is not known of the rows that are here comes with the next change of each.
+  /// Adds the columns of the metadata. Each row gets its metadata with its next change.
   private func addMetadata(to type: TypeSchema) throws {
     let present = try Set(database.columns(in: type.name).map(\.name))
-    for column in Self.metadata where !present.contains(String(column.prefix { $0 != " " })) {
-      try database.execute(sql: "ALTER TABLE \(type.name.quotedIdentifier) ADD COLUMN \(column)")
+    for column in TypeTable.metadataColumns where !present.contains(column.name) {
+      try database.execute(
+        sql: "ALTER TABLE \(type.name.quotedIdentifier) ADD COLUMN \(column.name) \(column.type)")
     }
   }
 

@@ -1,5 +1,5 @@
-/// What a name in a query stands for: a field of the type, or one of the pseudo-fields. A field of the same name as a
-/// pseudo-field wins.
+/// The meaning of a name in a query: a field of the type, or one of the pseudo-fields. A field hides the pseudo-field of its
+/// name.
 package enum QueryField: Sendable {
   case field(FieldSchema)
   case id

@@ -25,7 +25,7 @@ public struct RecordMetadata: Sendable, Hashable {
     self.owner = owner
   }
 
-  /// What is known of it, and of the rest what `other` has.
+  /// Takes what is not known from `other`.
   func filled(from other: RecordMetadata?) -> RecordMetadata {
     RecordMetadata(
       created: createdTime ?? other?.createdTime, modified: modifiedTime ?? other?.modifiedTime,
@@ -33,7 +33,7 @@ public struct RecordMetadata: Sendable, Hashable {
   }
 }
 
-/// What is kept of every record of a synced type beside its fields, for conditions and sort keys:
+/// Names for conditions and sort keys on a record's id and metadata:
 ///
 /// ```swift
 /// Query<Todo>().where(RecordField.modified > lastLaunch).order(RecordField.created.descending)

@@ -104,6 +104,22 @@ package struct PreparedStatement {
 
   package func int(at column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 
+  /// The number, or nil where the column is null.
+  package func optionalInt(at column: Int32) -> Int64? { isNull(at: column) ? nil : int(at: column) }
+
+  /// The metadata in three columns from `column` on: created, modified, owner.
+  package func metadata(at column: Int32) -> RecordMetadata {
+    RecordMetadata(
+      created: optionalInt(at: column), modified: optionalInt(at: column + 1), owner: text(at: column + 2))
+  }
+
+  /// Binds metadata to three parameters from `parameter` on.
+  package func bind(_ metadata: RecordMetadata?, at parameter: Int32) {
+    bind(metadata?.createdTime, at: parameter)
+    bind(metadata?.modifiedTime, at: parameter + 1)
+    bind(metadata?.owner, at: parameter + 2)
+  }
+
   package func double(at column: Int32) -> Double { sqlite3_column_double(pointer, column) }
 
   package func data(at column: Int32) -> Data { pointer.data(at: column) }

@@ -49,6 +49,13 @@ package final class TypeTable: Sendable {
   /// Sets what is known of a row's metadata; synced types only.
   let setMetadataSQL: String
 
+  /// The columns of synced types after the fields, with their SQLite types; those of the metadata come last.
+  static let systemColumns: [(name: String, type: String)] =
+    [("_container", "TEXT"), ("_version", "TEXT"), ("_extra", "TEXT")] + metadataColumns
+  static let metadataColumns: [(name: String, type: String)] = [
+    ("_created", "INTEGER"), ("_modified", "INTEGER"), ("_owner", "TEXT"),
+  ]
+
   init(_ schema: TypeSchema, index: Int) {
     self.schema = schema
     self.index = index
@@ -77,8 +84,9 @@ package final class TypeTable: Sendable {
     hasSideWork =
       hasListReferences || !sensitivePositions.isEmpty
       || (schema.isSynced && schema.fields.contains(where: \.isUnique))
-    let system = schema.isSynced ? ["_container", "_version", "_extra"] : []
-    let metadata = schema.isSynced ? ["_created", "_modified", "_owner"] : []
+    let kept = schema.isSynced ? Self.systemColumns.map(\.name) : []
+    let metadata = Array(kept.suffix(Self.metadataColumns.count))
+    let system = Array(kept.dropLast(metadata.count))
     let inserted = ["_id"] + columns + (schema.isSynced ? ["_container", "_created", "_modified"] : [])
     insertSQL = Self.insert(into: table, inserted)
     let assigned = columns + (schema.isSynced ? ["_modified"] : [])
@@ -92,13 +100,13 @@ package final class TypeTable: Sendable {
     existsSQL = "SELECT 1 FROM \(table) WHERE _id = ?"
     setVersionSQL = "UPDATE \(table) SET _version = ? WHERE _id = ?"
     setAsideSQL = "UPDATE \(table) SET _extra = ? WHERE _id = ?"
-    let kept = metadata.map { "\($0) = coalesce(excluded.\($0), \($0))" }
+    let filled = metadata.map { "\($0) = coalesce(excluded.\($0), \($0))" }
     let numbered = metadata.enumerated()
     setMetadataSQL = """
       UPDATE \(table) SET \(numbered.map { "\($1) = coalesce(?\($0 + 1), \($1))" }.joined(separator: ", "))
       WHERE _id = ?4 AND (\(numbered.map { "coalesce(?\($0 + 1), \($1)) IS NOT \($1)" }.joined(separator: " OR ")))
       """
-    let replaced = ((columns + system).map { "\($0) = excluded.\($0)" } + kept).joined(separator: ", ")
+    let replaced = ((columns + system).map { "\($0) = excluded.\($0)" } + filled).joined(separator: ", ")
     // A row whose version is newer already is left alone: pages and single answers may overtake one another.
     let guardClause =
       schema.isSynced

@@ -29,7 +29,7 @@ package struct StoredRow: Sendable, Hashable {
   package var container: String?
   package var version: String?
   package var unknownFields: String?
-  /// What is not known of it stays as it is in the row that this one replaces.
+  /// Times and owner. Parts that are nil stay as they are in the row that this one replaces.
   package var metadata = RecordMetadata()
 
   package init(

@@ -144,17 +144,7 @@ extension StoredRow {
     version = statement.text(at: table.systemColumn + 1)
     unknownFields = statement.text(at: table.systemColumn + 2)
     guard statement.columnCount > table.systemColumn + 3 else { return }
-    metadata = RecordMetadata(statement, from: table.systemColumn + 3)
-  }
-}
-
-extension RecordMetadata {
-  /// Reads the three columns from `column` on, of the current row.
-  fileprivate init(_ statement: PreparedStatement, from column: Int32) {
-    self.init(
-      created: statement.isNull(at: column) ? nil : statement.int(at: column),
-      modified: statement.isNull(at: column + 1) ? nil : statement.int(at: column + 1),
-      owner: statement.text(at: column + 2))
+    metadata = statement.metadata(at: table.systemColumn + 3)
   }
 }
 

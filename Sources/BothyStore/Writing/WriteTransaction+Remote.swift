@@ -27,7 +27,7 @@ extension WriteTransaction {
     put.bind(row.container == table.schema.name ? nil : row.container, at: next)
     put.bind(row.version, at: next + 1)
     put.bind(row.unknownFields, at: next + 2)
-    if table.schema.isSynced { bind(row.metadata, to: put, from: next + 3) }
+    if table.schema.isSynced { put.bind(row.metadata, at: next + 3) }
     try put.run()
     guard database.changedRows > 0 else { return false }
     if let before {
@@ -93,16 +93,10 @@ extension WriteTransaction {
   /// Sets what is known of a row's metadata. Observers are told where that changes anything.
   package func setMetadata(_ metadata: RecordMetadata, _ table: TypeTable, id: String) throws {
     let update = try statement(.setMetadata, table)
-    bind(metadata, to: update, from: 1)
+    update.bind(metadata, at: 1)
     update.bind(id, at: 4)
     try update.run()
     if database.changedRows > 0 { touch(table, id) }
-  }
-
-  private func bind(_ metadata: RecordMetadata, to statement: PreparedStatement, from position: Int32) {
-    statement.bind(metadata.createdTime, at: position)
-    statement.bind(metadata.modifiedTime, at: position + 1)
-    statement.bind(metadata.owner, at: position + 2)
   }
 
   /// Sets the version of a row without touching its fields.

@@ -264,8 +264,12 @@ public final class WriteTransaction: ReadTransaction {
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
     try check(encoder, from: 1, update, table)
-    if table.schema.isSynced { update.bind(time, at: encoder.nextParameter) }
-    update.bind(id, at: encoder.nextParameter + (table.schema.isSynced ? 1 : 0))
+    var next = encoder.nextParameter
+    if table.schema.isSynced {
+      update.bind(time, at: next)
+      next += 1
+    }
+    update.bind(id, at: next)
     try update.run()
     if let aside = before.unknownFields { try forget(aside, of: before.values, now: values, table, id) }
     try unlink(table, id: id, before.values)

@@ -277,7 +277,7 @@ extension PendingDocument.Entry {
     }
   }
 
-  /// Whether others of its record lie on top of it.
+  /// Whether later changes of its record lie on top of it.
   var isBeneath: Bool { columns["awaiting"]?.intValue == OutboxEntry.Awaited.Keeping.beneath.rawValue }
 
   /// Has the row say what the change makes of the record: what lay on top of it is lost.

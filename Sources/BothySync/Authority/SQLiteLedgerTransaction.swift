@@ -40,7 +40,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     let record = ServerRecord(
       id: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
       container: row.text(at: 3) ?? "", version: String(position), modified: row.int(at: 4),
-      created: row.isNull(at: 9) ? nil : row.int(at: 9), owner: row.text(at: 5),
+      created: row.optionalInt(at: 9), owner: row.text(at: 5),
       isDeleted: row.int(at: 6) != 0,
       fields: FieldsDocument(canonical: row.bytes(at: 7)),
       sharing: try row.text(at: 8).map(Sharing.init(json:)) ?? .nobody)

@@ -30,7 +30,8 @@ extension SyncedStore {
     let scopes = try PullState.all(in: transaction).filter(\.isComplete).map(\.scope)
     guard !scopes.isEmpty else { return [] }
     func isFollowed(_ container: String) -> Bool { scopes.contains { $0.contains(container) } }
-    if try records.contains(where: { try isFollowed($0.container) && isNews($0, in: transaction) }) {
+    let pending = try Outbox.pending(in: transaction)
+    if try records.contains(where: { try isFollowed($0.container) && isNews($0, pending, in: transaction) }) {
       return scopes
     }
     guard let window else { return [] }
@@ -38,10 +39,12 @@ extension SyncedStore {
   }
 
   /// Whether a record is newer than what the server is known to have of it here.
-  private static func isNews(_ record: ServerRecord, in transaction: ReadTransaction) throws -> Bool {
+  private static func isNews(
+    _ record: ServerRecord, _ pending: PendingLookup, in transaction: ReadTransaction
+  ) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return false }
     let known =
-      try Outbox.entry(record.id, in: transaction).map { $0.told?.version }
+      try pending(record.id).map { $0.told?.version }
       ?? transaction.row(table, id: record.id.id)?.version
     if let known { return record.version.isNewer(than: known) }
     return try UnreadableTable.version(of: record.id, in: transaction) != record.version

@@ -64,7 +64,7 @@ extension Outbox {
     {
       insert.bind(document, at: position)
     }
-    bind(entry.base?.metadata, to: insert, from: 15)
+    insert.bind(entry.base?.metadata, at: 15)
     try insert.run()
     if let told = entry.shadow { try hear(told, in: transaction) }
     for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
@@ -153,8 +153,7 @@ extension Outbox {
     let table = try transaction.catalog.table(id.type)
     guard let row = try transaction.row(table, id: id.id), let version = row.version else { return nil }
     return ServerRecord(
-      id: id, container: row.container ?? id.type, version: version,
-      modified: row.metadata.modifiedTime ?? 0, created: row.metadata.createdTime, owner: row.metadata.owner,
+      id: id, container: row.container, version: version, metadata: row.metadata,
       fields: table.document(row), sharing: try KnownSharing.sharing(of: id, in: transaction))
   }
 

@@ -9,8 +9,7 @@ extension Outbox {
   static func forgive(_ group: String, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       """
-      UPDATE bothy_outbox SET attempts = 0, retry_at = 0, reason = NULL,
-        state = CASE state WHEN 2 THEN 0 ELSE state END WHERE together = ? AND reason IS NOT NULL
+      UPDATE bothy_outbox SET \(triedAgain) WHERE together = ? AND reason IS NOT NULL
       """, in: transaction.database)
     update.bind(group, at: 1)
     try update.run()

@@ -106,7 +106,7 @@ extension Outbox {
     update.bind(next.base == nil ? next.container : next.base?.container, at: 6)
     update.bind(isLeaving ? 1 : 0, at: 7)
     update.bind(isLast ? 0 : OutboxEntry.Awaited.Keeping.beneath.rawValue, at: 8)
-    Self.bind(next.base?.metadata, to: update, from: 9)
+    update.bind(next.base?.metadata, at: 9)
     try update.run()
   }
 

@@ -77,29 +77,16 @@ extension Outbox {
       base: row.text(at: 8).map {
         OutboxEntry.Base(
           version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13),
-          metadata: metadata(from: row))
+          metadata: row.metadata(at: 23))
       },
       state: OutboxEntry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
       retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
       reason: try row.text(at: 12).map(Rejection.init(json:)),
-      operationID: row.text(at: 10), sentRevision: row.isNull(at: 22) ? nil : row.int(at: 22),
+      operationID: row.text(at: 10), sentRevision: row.optionalInt(at: 22),
       shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
       sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
       sentGroup: row.text(at: 18), awaited: awaited(from: row))
-  }
-
-  private static func metadata(from row: PreparedStatement) -> RecordMetadata {
-    RecordMetadata(
-      created: row.isNull(at: 23) ? nil : row.int(at: 23),
-      modified: row.isNull(at: 24) ? nil : row.int(at: 24), owner: row.text(at: 25))
-  }
-
-  /// Binds the metadata of a base to three marks.
-  static func bind(_ metadata: RecordMetadata?, to statement: PreparedStatement, from mark: Int32) {
-    statement.bind(metadata?.createdTime, at: mark)
-    statement.bind(metadata?.modifiedTime, at: mark + 1)
-    statement.bind(metadata?.owner, at: mark + 2)
   }
 
   private static func awaited(from row: PreparedStatement) -> OutboxEntry.Awaited? {

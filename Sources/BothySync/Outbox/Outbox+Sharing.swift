@@ -24,8 +24,7 @@ extension Outbox {
     guard var entry = try top(of: id, in: transaction) else {
       return try begin(id, change, row, table, edited: edited, in: transaction)
     }
-    let isPlain = entry.group == nil && entry.sentGroup == nil && transaction.group == nil && !entry.isLater
-    if try !isPlain && liesOnTop(of: entry, in: transaction) {
+    if try liesOnTop(of: entry, in: transaction) {
       let now = SyncClock.Reading(time: edited, isReliable: true)
       try stack(.update, on: entry, table, before: row, last: nil, at: now, in: transaction)
       entry = try top(of: id, in: transaction) ?? entry
@@ -33,8 +32,7 @@ extension Outbox {
     let update = try statement(
       "UPDATE", entry,
       """
-      SET share = ?4, revision = revision + 1, attempts = 0, retry_at = 0, reason = NULL,
-        state = CASE state WHEN 2 THEN 0 ELSE state END
+      SET share = ?4, revision = revision + 1, \(triedAgain)
       """, in: transaction)
     update.bind((entry.sharing?.then(change) ?? change).json, at: 4)
     try update.run()
@@ -59,7 +57,7 @@ extension Outbox {
     insert.bind(row.version == nil ? nil : table.document(row), at: 6)
     insert.bind(row.container, at: 7)
     insert.bind(change.json, at: 8)
-    bind(row.metadata, to: insert, from: 9)
+    insert.bind(row.metadata, at: 9)
     try insert.run()
   }
 

@@ -49,14 +49,15 @@ extension Outbox {
     let sharing = try KnownSharing.sharing(of: id, in: transaction)
     // The news were here before the edit was saved, whatever the clocks say.
     let time = time - 1
+    var metadata = base.metadata
+    metadata.modifiedTime = min(metadata.modifiedTime ?? time, time)
     let told =
       stale.deletion.map {
         ServerRecord(id: id, container: entry.container, version: $0, modified: time, isDeleted: true)
       }
       ?? ServerRecord(
-        id: id, container: entry.container, version: base.version,
-        modified: min(base.metadata.modifiedTime ?? time, time), created: base.metadata.createdTime,
-        owner: base.metadata.owner, fields: base.fields, sharing: sharing)
+        id: id, container: entry.container, version: base.version, metadata: metadata, fields: base.fields,
+        sharing: sharing)
     try hear(told, in: transaction)
   }
 }

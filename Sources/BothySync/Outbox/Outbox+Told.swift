@@ -38,7 +38,7 @@ extension Outbox {
     {
       told = kept
     }
-    if let base, kind != .delete { try carry(id, base.fields, in: transaction) }
+    if let base, let entry, kind != .delete { try carry(base.fields, into: entry, in: transaction) }
     let update = try PreparedStatement(
       """
       UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
@@ -53,7 +53,7 @@ extension Outbox {
     update.bind(base?.version, at: 4)
     update.bind(base?.fields, at: 5)
     update.bind(base?.container, at: 6)
-    bind(base?.metadata, to: update, from: 7)
+    update.bind(base?.metadata, at: 7)
     try update.run()
     try setShadow(told, of: id, in: transaction)
     // The row carries the version too, for the day the entry is gone.
@@ -190,8 +190,7 @@ extension OutboxEntry {
       ?? base.map {
         ServerRecord(
           id: record, container: $0.container ?? container, version: $0.version,
-          modified: $0.metadata.modifiedTime ?? 0, created: $0.metadata.createdTime, owner: $0.metadata.owner,
-          fields: $0.fields)
+          metadata: $0.metadata, fields: $0.fields)
       }
   }
 

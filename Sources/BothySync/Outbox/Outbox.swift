@@ -13,6 +13,10 @@ struct Outbox: ChangeRecorder {
   /// a decision about another that came after it for the same record.
   static let newRevision = "(random() & 4503599627370495)"
 
+  /// SQL that has a change tried again at once, whatever became of it before.
+  static let triedAgain =
+    "attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END"
+
   func record(_ changes: [Change], in transaction: WriteTransaction) throws {
     // The time that the rows have of their last edit.
     let now = SyncClock.Reading(time: transaction.time, isReliable: clock.reading().isReliable)
@@ -94,7 +98,7 @@ struct Outbox: ChangeRecorder {
       let update = try PreparedStatement(
         """
         UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, edited_unsure = ?7,
-          attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END,
+          \(Self.triedAgain),
           container = CASE WHEN base_version IS NULL THEN ?6 ELSE container END
         WHERE type = ?1 AND id = ?2
         """, in: transaction.database)
@@ -106,7 +110,9 @@ struct Outbox: ChangeRecorder {
       update.bind(last, at: 5)
       update.bind(container, at: 6)
       try update.run()
-      if change.kind == .insert { try Self.carry(id, in: transaction) }
+      if change.kind == .insert, let made = try Self.entry(id, in: transaction) {
+        try Self.carry(into: made, in: transaction)
+      }
       if let stale = change.stale, mark?.isHidden != true {
         try Self.rebase(id, to: stale, table, at: now.time, in: transaction)
       }
@@ -168,7 +174,7 @@ struct Outbox: ChangeRecorder {
     insert.bind(last, at: 7)
     insert.bind(before?.container, at: 8)
     insert.bind(transaction.group, at: 10)
-    Self.bind(before?.metadata, to: insert, from: 11)
+    insert.bind(before?.metadata, at: 11)
     try insert.run()
   }
 
@@ -264,32 +270,18 @@ extension Outbox {
     }
   }
 
-  /// Gives the row what the server has and this schema can't read.
+  /// Gives a change what the server has of its record and this schema can't read.
   ///
-  /// - Parameter server: nil for the entry's base: the row was made anew.
+  /// - Parameter server: nil for the change's base: the record was made anew.
   static func carry(
-    _ id: RecordID, _ server: FieldsDocument? = nil, in transaction: WriteTransaction
+    _ server: FieldsDocument? = nil, into change: OutboxEntry, in transaction: WriteTransaction
   ) throws {
-    let table = try transaction.catalog.table(id.type)
-    guard let entry = try entry(id, in: transaction), let row = try local(entry, table, in: transaction)
-    else {
-      return
-    }
-    let base = entry.base?.fields
-    guard let server = server ?? base else { return }
+    let table = try transaction.catalog.table(change.record.type)
+    let base = change.base?.fields
+    guard let server = server ?? base, let row = try local(change, table, in: transaction) else { return }
     // What can't be read at all is set aside as a whole by who brought it.
     guard let carried = try? table.carrying(server, in: row, since: base) else { return }
-    try setLocal(entry, table, carried, in: transaction)
-  }
-
-  /// Gives a record that was made again on top of its deletion, in one change, what this schema can't read of it.
-  static func carry(into made: OutboxEntry, in transaction: WriteTransaction) throws {
-    let table = try transaction.catalog.table(made.record.type)
-    // What can't be read at all stays as it is.
-    guard let base = made.base?.fields, let row = try local(made, table, in: transaction),
-      let carried = try? table.carrying(base, in: row, since: base)
-    else { return }
-    try setLocal(made, table, carried, in: transaction)
+    try setLocal(change, table, carried, in: transaction)
   }
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.

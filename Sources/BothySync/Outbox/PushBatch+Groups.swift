@@ -124,8 +124,7 @@ extension PushBatchBuilder {
       defer { depth -= 1 }
       try add(entry)
     }
-    if case .sent? = visited[target] { return true }
-    return false
+    return if case .sent? = visited[target] { true } else { false }
   }
 
   /// A group that finds no room is looked at again for the next request.

@@ -128,8 +128,7 @@ struct Orphans {
     let update = try Outbox.statement(
       "UPDATE", entry,
       """
-      SET kind = ?4, revision = revision + ?5, attempts = 0, retry_at = 0, reason = NULL,
-        state = CASE state WHEN 2 THEN 0 ELSE state END
+      SET kind = ?4, revision = revision + ?5, \(Outbox.triedAgain)
       """, in: transaction)
     update.bind(kind.number, at: 4)
     update.bind(isLast ? 1 : 0, at: 5)

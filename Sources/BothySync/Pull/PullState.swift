@@ -41,7 +41,7 @@ struct PullState: Sendable, Hashable {
     var state = PullState(
       scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1),
       isResetting: select.int(at: 2) != 0,
-      isComplete: select.int(at: 3) != 0, pulledAt: select.isNull(at: 4) ? nil : select.int(at: 4),
+      isComplete: select.int(at: 3) != 0, pulledAt: select.optionalInt(at: 4),
       generation: select.int(at: 5))
     state.isOtherHistory = select.int(at: 2) == 2
     return state

@@ -43,6 +43,16 @@ public struct ServerRecord: Sendable, Hashable {
 }
 
 extension ServerRecord {
+  /// A record as it is known here.
+  init(
+    id: RecordID, container: String?, version: String, metadata: RecordMetadata, fields: FieldsDocument,
+    sharing: Sharing = .nobody
+  ) {
+    self.init(
+      id: id, container: container, version: version, modified: metadata.modifiedTime ?? 0,
+      created: metadata.createdTime, owner: metadata.owner, fields: fields, sharing: sharing)
+  }
+
   /// A time of 0 is one that is not known.
   package var metadata: RecordMetadata {
     RecordMetadata(created: created, modified: modified == 0 ? nil : modified, owner: owner)
