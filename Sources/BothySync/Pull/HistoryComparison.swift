@@ -187,12 +187,11 @@ struct HistoryComparison {
         continue
       }
       try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
-      if givesBack, let base = entry.base {
+      // It may have moved to where this file does not look: then what was not edited here is as it is there.
+      if let base = entry.base {
         try GivenBack.note(entry.record, GivenBack.State(base: base, position: position), in: transaction)
-        givenBack.append(entry.record)
-      } else {
-        resent.append(entry.record)
       }
+      if givesBack { givenBack.append(entry.record) } else { resent.append(entry.record) }
     }
   }
 

@@ -250,4 +250,18 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A pending edit of what a restored server has elsewhere brings no other field back")
+  func movedMeanwhile() async throws {
+    let found = try await problems(
+      [
+        .init(policy: .lastModifiedWins), .init(policy: .throwing, page: 2, scopes: ["Sheet", "box"]),
+        .init(policy: .fieldMerge), .init(policy: .throwing),
+      ],
+      [
+        .write(3, act(.late, place: 0)), .sync(3, .both, [], during: nil), .refresh(1, []),
+        .write(0, act(.create, place: 1)), .epoch, .write(1, act(.create, place: 0)),
+      ])
+    #expect(found == [])
+  }
 }
