@@ -175,7 +175,8 @@ let package = Package(
       name: "BothyPacksTests", dependencies: ["BothyStore", "BothyCache", "BothyPacks", grdb, httpTypes],
       swiftSettings: strict),
     .testTarget(
-      name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyTesting", grdb, log],
+      name: "BothySyncTests",
+      dependencies: ["BothyStore", "BothySync", "BothyPostgres", "BothyTesting", grdb, log],
       swiftSettings: strict),
     .executableTarget(
       name: "LedgerDriver", dependencies: ["BothyStore", "BothySync", "BothyPostgres"],

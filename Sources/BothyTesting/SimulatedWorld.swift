@@ -2,26 +2,33 @@ public import BothyStore
 public import BothySync
 import Synchronization
 
-/// A server and its devices in one process: the real `Authority` on a ledger in memory, devices on real files,
-/// a clock that a test moves, and networks that fail as a test says.
+/// A server and its devices in one process: the real `Authority` on a ledger, devices on real files, a clock that a test
+/// moves, and networks that fail as a test says.
 public final class SimulatedWorld {
   /// The server as it is now.
   public var authority: Authority { current.authority }
   private let current: SharedAuthority
-  /// What the server keeps, for looks behind the rules: in memory, and gone with the world.
-  public let ledger: SQLiteLedger
+  /// What the server keeps, for looks behind the rules.
+  public let ledger: any LedgerUpkeep
+  /// The space on the server that the devices share.
+  public let space: String
   /// The clock of the server, and of every device but for its skew.
   public let time: VirtualTime
   /// In the order in which they were added.
   public private(set) var devices: [SimulatedDevice] = []
   private let folder: WorldFolder
 
-  /// - Parameter blobs: what the server takes of blobs; nil for a server that keeps none.
+  /// - Parameters:
+  ///   - ledger: where the server keeps records; nil keeps them in memory, and they are gone with the world.
+  ///   - space: the one that devices are added to and looks are at.
+  ///   - blobs: what the server takes of blobs; nil for a server that keeps none.
   public init(
-    rules: AuthorityRules = AuthorityRules(), blobs: BlobLimits? = BlobLimits(),
-    time: VirtualTime = VirtualTime()
+    ledger: (any LedgerUpkeep)? = nil, space: String = "test", rules: AuthorityRules = AuthorityRules(),
+    blobs: BlobLimits? = BlobLimits(), time: VirtualTime = VirtualTime()
   ) throws {
-    ledger = try SQLiteLedger()
+    let ledger = try ledger ?? SQLiteLedger()
+    self.ledger = ledger
+    self.space = space
     self.time = time
     folder = try WorldFolder()
     let vaultPath = folder.path(of: "vault")
@@ -39,17 +46,20 @@ public final class SimulatedWorld {
   ///   - name: nil takes `device1`, `device2` and so on.
   ///   - skew: how wrong its clock is, in milliseconds.
   ///   - principal: whom the server takes it for.
+  ///   - space: another one than the world's.
   ///   - timeouts: the clock that what is bounded by a time waits on; nil waits in real time.
   ///   - onExchange: gets each exchange of the device that the server has carried out, also where the answer is lost.
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: Schema, migrations: [Migration] = [],
     configuration: SyncConfiguration = .quiet, skew: Int64 = 0, principal: Principal = Principal("tester"),
-    space: String = "test", timeouts: VirtualClock? = nil,
+    space: String? = nil, timeouts: VirtualClock? = nil,
     onExchange: @escaping @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
-    var server = InProcessRemote(space: space, principal: principal) { [current] in current.authority }
+    var server = InProcessRemote(space: space ?? self.space, principal: principal) { [current] in
+      current.authority
+    }
     server.onExchange = onExchange
     let remote = FaultyRemote(server)
     let device = try SimulatedDevice(
@@ -61,14 +71,14 @@ public final class SimulatedWorld {
 
   /// The server's digest of the space, of what the principal may see. Reads all of it.
   public func serverDigest(
-    _ space: String = "test", principal: Principal = Principal("tester")
+    _ space: String? = nil, principal: Principal = Principal("tester")
   ) async throws -> ScopeDigest {
-    try await authority.digest(space: space, principal: principal, .space)
+    try await authority.digest(space: space ?? self.space, principal: principal, .space)
   }
 
   /// The live records on the server, whoever may see them. Reads all of them.
-  public func serverRecords(_ space: String = "test") async throws -> [RecordID: ServerRecord] {
-    try await ledger.read(space: space) { ledger in
+  public func serverRecords(_ space: String? = nil) async throws -> [RecordID: ServerRecord] {
+    try await ledger.read(space: space ?? self.space) { ledger in
       var records: [RecordID: ServerRecord] = [:]
       try ledger.forEachRecord(in: .space) { records[$0.record.id] = $0.record }
       return records

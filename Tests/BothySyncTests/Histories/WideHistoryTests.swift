@@ -4,7 +4,7 @@ import Testing
 @Suite("Wide histories", .timeLimit(.minutes(minutesForSeeds)))
 struct WideHistoryTests {
   /// `BOTHY_SEEDS` sets how many histories are run, or from which to which (`201-1000`), `BOTHY_SEED` runs one alone,
-  /// `BOTHY_HISTORY` replays a line.
+  /// `BOTHY_HISTORY` replays a line. Under `scripts/with-postgres` every second history has its server on PostgreSQL.
   static let environment = ProcessInfo.processInfo.environment
 
   static let seeds: [UInt64] = {
@@ -46,7 +46,7 @@ struct WideHistoryTests {
 
   private func tell(_ seed: UInt64, _ history: WideHistory, _ problems: [String]) async {
     let smaller = await WideShrinker.shrink(history)
-    let runner = try? WideRunner(smaller)
+    let runner = try? await WideRunner(smaller)
     let found = (try? await runner?.run()) ?? problems
     Issue.record(
       """
@@ -99,7 +99,7 @@ struct WideHistoryTests {
 
   @Test("The history of BOTHY_HISTORY ends well", .enabled(if: environment["BOTHY_HISTORY"] != nil))
   func replay() async throws {
-    let runner = try WideRunner(try WideHistory(line: Self.environment["BOTHY_HISTORY"] ?? ""))
+    let runner = try await WideRunner(try WideHistory(line: Self.environment["BOTHY_HISTORY"] ?? ""))
     let problems = try await runner.run()
     print(runner.intent.log.joined(separator: "\n"))
     #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")

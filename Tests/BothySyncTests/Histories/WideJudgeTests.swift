@@ -24,7 +24,7 @@ struct WideJudgeTests {
   private func problems(
     _ steps: [WideHistory.Step], then: (WideRunner) async throws -> Void
   ) async throws -> [String] {
-    let runner = try WideRunner(history(steps))
+    let runner = try await WideRunner(history(steps))
     #expect(try await runner.steps().isEmpty)
     try await then(runner)
     return try await runner.end()

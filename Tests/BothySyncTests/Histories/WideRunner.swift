@@ -26,9 +26,9 @@ final class WideRunner {
 
   struct PolicyFailed: Error {}
 
-  init(_ history: WideHistory) throws {
+  init(_ history: WideHistory) async throws {
     self.history = history
-    world = try SimulatedWorld()
+    world = try await WideLedgers.world(of: history)
     intent = Intent(history)
     switches = history.devices.map { _ in PolicySwitch() }
     for (index, device) in history.devices.enumerated() {
@@ -164,11 +164,11 @@ final class WideRunner {
   private func takeServer(_ step: WideHistory.Step) async throws {
     switch step {
     case .compact:
-      let head = try await world.ledger.read(space: "test") { $0.head }
-      try await world.ledger.compact(space: "test", upTo: head)
+      let head = try await world.ledger.read(space: world.space) { $0.head }
+      try await world.ledger.compact(space: world.space, upTo: head)
       count("compaction")
     case .epoch:
-      try await world.ledger.startEpoch(space: "test")
+      try await world.ledger.startEpoch(space: world.space)
       intent.epochBegan()
       count("epoch")
     case .refuse(let refuses): world.setRules(refuses ? .withoutSheetNotes : AuthorityRules())

@@ -149,7 +149,7 @@ struct BankHistory {
 
   /// The ledger, for closures that cannot hold the world.
   private struct Watched: Sendable {
-    let ledger: SQLiteLedger
+    let ledger: any LedgerUpkeep
 
     init(_ world: SimulatedWorld) { ledger = world.ledger }
 

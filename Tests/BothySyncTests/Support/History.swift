@@ -219,7 +219,3 @@ struct History {
     return "missing \(missing), extra \(extra), other version \(different)"
   }
 }
-
-extension FieldsDocument {
-  var text: String { String(decoding: bytes, as: UTF8.self) }
-}
