@@ -19,6 +19,10 @@ package struct Change: Sendable {
     package var values: [Int: FieldValue]
     /// The version of their deletion, where they deleted the record.
     package var deletion: String?
+
+    package init(version: String, values: [Int: FieldValue], deletion: String? = nil) {
+      (self.version, self.values, self.deletion) = (version, values, deletion)
+    }
   }
 }
 

@@ -13,6 +13,8 @@ public final class WriteTransaction: ReadTransaction {
   package var isRehearsal = false
   /// A name that ties the changes of this transaction to one another, for the recorder.
   package var group: String?
+  /// The refused transactions that changes of this one have joined: the rest of its changes joins them too.
+  package var joined: Set<String> = []
   /// What brings about the changes that follow, for those who listen to events.
   package var source: RecordEvent.Source
   var log: EventLog?

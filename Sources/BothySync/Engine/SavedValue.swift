@@ -18,15 +18,17 @@ struct SavedValue: Sendable {
     mark = record.origin.mark.number
   }
 
-  /// Whether it is `earlier`, edited since: read in the same state, and with an edit of that one, or with none of
-  /// what was read.
+  /// Whether it is `earlier`, edited since, and not a value that was read since: where the two differ it has as many
+  /// fields of that one at least. Where it has none of either, it has none of what `earlier` replaced.
   func goesOn(_ earlier: SavedValue) -> Bool {
     guard mark == earlier.mark else { return false }
-    let edited = Set(earlier.fields.keys).union(earlier.read.keys).filter {
-      earlier.fields[$0] != earlier.read[$0]
+    let differing = Set(earlier.fields.keys).union(read.keys).filter { earlier.fields[$0] != read[$0] }
+    let kept = differing.count { fields[$0] == earlier.fields[$0] }
+    let readSince = differing.count { fields[$0] == read[$0] }
+    if kept + readSince > 0 { return kept >= readSince }
+    return !Set(earlier.fields.keys).union(earlier.read.keys).contains {
+      earlier.fields[$0] != earlier.read[$0] && fields[$0] == earlier.read[$0]
     }
-    if edited.contains(where: { fields[$0] == earlier.fields[$0] }) { return true }
-    return !edited.contains { fields[$0] == earlier.read[$0] }
   }
 }
 

@@ -101,7 +101,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     switch outcome {
     case .overwritten: return true
     case .rejected: return isFinal && cause != .keptLocal
-    case .withdrawn: return cause == .reverted || cause == .evicted
+    case .withdrawn: return cause == .reverted || cause == .evicted || cause == .purged
     default: return false
     }
   }

@@ -37,7 +37,7 @@ enum InboxDecision {
       + unit.filter({ !$0.isLater })
     {
       if resolution.isWhole {
-        let container = try Outbox.container(of: entry, in: transaction)
+        let container = try Outbox.serverContainer(of: entry, in: transaction)
         try Refetch.mark(entry.record, in: container, in: transaction)
       }
       try apply(resolution, to: entry, reason, at: time, in: transaction)
@@ -85,6 +85,10 @@ enum InboxDecision {
     case .acceptLocal:
       // A deletion accepted as synced stays on the server: the next pull, which asks for it, brings the record back.
       try Outbox.remove(id, note(.keptLocal), in: transaction)
+      // It is not what the server has: any word of the server is newer, and an edit is compared with what it says.
+      if entry.kind != .delete && entry.base != nil {
+        try transaction.setVersion(Outbox.agedVersion, table, id: id.id)
+      }
     case .evict:
       try Outbox.remove(id, note(.evicted), in: transaction)
       try transaction.evict(table, id: id.id)
@@ -108,7 +112,7 @@ enum InboxDecision {
     in transaction: WriteTransaction
   ) throws {
     if entry.reason?.code == "forbidden" {
-      let container = try Outbox.container(of: entry, in: transaction)
+      let container = try Outbox.serverContainer(of: entry, in: transaction)
       try Refetch.mark(entry.record, in: container, in: transaction)
     }
     try Outbox.end(entry, told: answer, noted, in: transaction)

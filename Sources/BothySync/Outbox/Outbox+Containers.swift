@@ -12,6 +12,13 @@ extension Outbox {
     return row.container ?? type
   }
 
+  /// The container that the server has the record of an entry in, as far as it was told; where it was told of none, the
+  /// one that it is in here. What is asked for again is asked for there.
+  static func serverContainer(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> String {
+    if let told = entry.told, !told.isDeleted { return told.container }
+    return try container(of: entry, in: transaction)
+  }
+
   /// The containers in which anything is to be sent, by name: neither drafts nor what waits for a decision. Exact:
   /// one look at each entry.
   static func containersToSend(in transaction: ReadTransaction) throws -> [String] {

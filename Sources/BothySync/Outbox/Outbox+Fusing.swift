@@ -24,13 +24,39 @@ extension Outbox {
   }
 
   /// Joins what was written singly on top of a refused change to it, as an edit that is made after the refusal.
-  static func absorb(_ id: RecordID, in transaction: WriteTransaction) throws {
+  ///
+  /// What it changed on top of what is not so any more is for the merge policy, as for any value that was read before the
+  /// news.
+  static func absorb(_ id: RecordID, at time: Int64, in transaction: WriteTransaction) throws {
     guard let entry = try entry(id, in: transaction), let group = entry.group, entry.isBeneath,
       let next = try later(of: id, limit: 1, in: transaction).first,
       next.group == nil || next.group == group, next.operationID == nil, next.state == .pending
     else { return }
+    let table = try transaction.catalog.table(id.type)
+    let stale = try stale(next, on: entry, table, in: transaction)
     try fuse(next, into: entry, in: transaction)
+    if !stale.isEmpty {
+      let change = Change.Stale(version: agedVersion, values: stale)
+      try rebase(id, to: change, table, at: time, in: transaction)
+    }
     try forgive(group, in: transaction)
+  }
+
+  /// What a change was made on in the fields that it changed and that the one beneath it leaves otherwise.
+  private static func stale(
+    _ next: OutboxEntry, on entry: OutboxEntry, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> [Int: FieldValue] {
+    guard let base = next.base, let beneath = try local(entry, table, in: transaction),
+      let row = try local(next, table, in: transaction)
+    else { return [:] }
+    var repaired = false
+    let before = try table.row(base.fields, container: next.record.type, version: nil, repaired: &repaired)
+    var stale: [Int: FieldValue] = [:]
+    for (position, field) in table.schema.fields.enumerated() where field.merge.ofOnePerson == .client {
+      let (read, mine, there) = (before.values[position], row.values[position], beneath.values[position])
+      if read != there && mine != read && mine != there { stale[position] = read }
+    }
+    return stale
   }
 
   /// Makes one of two changes, of which the later lies on top of the other. Neither is in doubt.

@@ -13,6 +13,7 @@ extension Outbox {
       """, in: transaction.database)
     update.bind(group, at: 1)
     try update.run()
+    transaction.joined.insert(group)
   }
 
   /// The groups with changes that were not sent yet. One look at an index that is empty without groups.

@@ -110,6 +110,7 @@ extension Outbox {
     let group = top.group ?? top.sentGroup
     if group == transaction.group { return false }
     guard transaction.group == nil, !top.isLater, let group = top.group else { return true }
+    if transaction.joined.contains(group) { return false }
     return try entries(
       where: "together = ? AND reason IS NOT NULL", [.text(group)], limit: 1, in: transaction
     ).isEmpty

@@ -36,7 +36,7 @@ extension PushBatchBuilder {
         version: Outbox.unsentVersion, fields: table.document(row), container: row.container)
     }
     links[entry.record] = Link(operation: operation, revision: entry.revision, base: base)
-    following.append(entry.record)
+    if !following.contains(entry.record) { following.append(entry.record) }
   }
 
   /// The operation that a change on top of another is to follow; nil where that one does not go by this batch, or leaves

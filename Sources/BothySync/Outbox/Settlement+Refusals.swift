@@ -32,7 +32,7 @@ extension Settlement {
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
     let noted = try journal(
       entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
-    let container = try Outbox.container(of: entry, in: transaction)
+    let container = try Outbox.serverContainer(of: entry, in: transaction)
     try InboxDecision.undo(entry, noted, in: transaction)
     try Refetch.mark(entry.record, in: container, in: transaction)
   }

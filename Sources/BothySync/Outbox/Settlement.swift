@@ -79,7 +79,7 @@ struct Settlement {
         try settle(first.item, first.verdict)
       }
     }
-    for record in refusedTogether { try Outbox.absorb(record, in: transaction) }
+    for record in refusedTogether { try Outbox.absorb(record, at: clock.now(), in: transaction) }
     if !batch.items.isEmpty { try Journal.trim(to: journalLimits, at: clock.now(), in: transaction) }
   }
 

@@ -52,7 +52,9 @@ extension SyncedStore {
         {
           return .outdated
         }
-        if record.isDeleted && row == nil && entry == nil { return .outdated }
+        if row == nil && entry == nil, try record.isDeleted || PullState.knows(record, in: transaction) {
+          return .outdated
+        }
         let isFollowed = scopes.contains { $0.contains(record.container) }
         guard isFollowed || storesAll || entry != nil || row != nil else { return .ignored }
         var pull = try PullApplication(transaction, now: now)

@@ -19,6 +19,8 @@ struct PullApplication {
   /// Whether the pages are a complete snapshot that replaces what is here, whatever its versions: the server's
   /// history may have gone back.
   private var isRebasing = false
+  /// The scope whose pages are taken; nil for changes that came by themselves.
+  private var scope: PullScope?
   /// Whether something of the scope was here before.
   private var isReplacing = false
   private(set) var rebased: [PullScope] = []
@@ -49,6 +51,7 @@ struct PullApplication {
   /// was reset since the page was asked for at `generation`.
   @discardableResult
   mutating func take(_ page: SyncResponse.Page, generation: Int64? = nil) throws -> Bool {
+    scope = page.scope
     var state = try PullState.load(page.scope, in: transaction)
     if let generation, generation != state.generation { return false }
     if leavesUnchanged && state.isAt(page) {
@@ -188,8 +191,11 @@ struct PullApplication {
 
   private mutating func shadow(_ change: ServerRecord, _ entry: OutboxEntry, _ table: TypeTable) throws {
     if isRebasing { mentioned.insert(change.id) }
+    // The scope of a first page is not in the file yet.
     if entry.isLeaving,
-      try PullState.scopes(in: transaction).contains(where: { $0.contains(change.container) })
+      try ([scope] + PullState.scopes(in: transaction)).contains(where: {
+        $0?.contains(change.container) ?? false
+      })
     {
       // It is back.
       try Outbox.leave(change.id, isLeaving: false, in: transaction)
@@ -240,13 +246,15 @@ extension PullApplication {
     guard !pending.isEmpty, let position = Cursor(token: page.cursor)?.position else { return }
     let select = try PreparedStatement(
       """
-      SELECT type, id, coalesce(container, type), coalesce(json_extract(sent, '$.container'), container, type)
+      SELECT type, id,
+        CASE WHEN base_version IS NULL THEN json_extract(sent, '$.container') ELSE container END,
+        coalesce(json_extract(sent, '$.container'), container)
       FROM bothy_outbox WHERE base_version IS NOT NULL OR operation IS NOT NULL
       """, in: transaction.database)
     var absent: [ServerRecord] = []
     while try select.step() {
       let id = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      let places = [select.text(at: 2) ?? "", select.text(at: 3) ?? ""]
+      let places = [select.text(at: 2) ?? id.type, select.text(at: 3) ?? id.type]
       guard !mentioned.contains(id), places.allSatisfy(page.scope.contains) else { continue }
       absent.append(.absent(id, from: places[1], at: position))
     }

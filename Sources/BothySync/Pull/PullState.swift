@@ -63,6 +63,16 @@ struct PullState: Sendable, Hashable {
     return scopes
   }
 
+  /// Whether a pull has brought all that a scope of this record had up to its version: then one that is not here is not
+  /// there any more. Of versions that are no positions nothing is known.
+  static func knows(_ record: ServerRecord, in transaction: ReadTransaction) throws -> Bool {
+    guard let version = Int64(record.version) else { return false }
+    return try all(in: transaction).contains { state in
+      state.isComplete && state.scope.contains(record.container)
+        && state.cursor.flatMap(Cursor.init(token:)).map { version <= $0.position } ?? false
+    }
+  }
+
   func save(in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
       """

@@ -60,7 +60,7 @@ extension Intent.State {
     let id = operation.record.id
     if let container = operation.container ?? (before == nil ? operation.record.type : nil) {
       containers[id] = container
-      moves.insert("\(device) \(id) \(container)")
+      places[id, default: []].append((container, deeds.count))
     }
     for name in Sheet.texts where operation.kind != .delete {
       if let text = after[name]?.stringValue { reached.insert(text) } else { cleared.insert("\(id) \(name)") }
@@ -126,7 +126,7 @@ extension Intent.State {
   }
 
   /// What the writer of a text saw in its place, back through what was written there on the same device; an empty
-  /// text stands for none. What the device wrote before and was not told of is its own, seen or not.
+  /// text stands for none. What the device wrote before is its own, seen or not.
   private func chain(of field: String, from number: Int) -> Set<String> {
     let first = deeds[number]
     var found: Set<String> = []
@@ -136,7 +136,7 @@ extension Intent.State {
       guard deed.texts[field] != nil || deed.isDeletion || deed.isCreation else { continue }
       let seen = deed.seen?[field] ?? ""
       found.insert(seen)
-      if deed.number != number, !deed.isAcknowledged, let text = deed.texts[field] { found.insert(text) }
+      if deed.number != number, let text = deed.texts[field] { found.insert(text) }
       isOpen = seen.isEmpty || author[seen].map { deeds[$0].device == first.device } ?? false
     }
     return found

@@ -41,9 +41,9 @@ final class Intent: Sendable {
     /// The texts that the server had when its history began anew: their writer may give each back once.
     var restorable: Set<String> = []
     var containers: [String: String] = [:]
-    /// What was cleared, and who moved what where.
+    /// What was cleared, and where each record came to be on the server, after how many deeds.
     var cleared: Set<String> = []
-    var moves: Set<String> = []
+    var places: [String: [(container: String, deeds: Int)]] = [:]
     /// The texts that a journal told their writer of, and the clearings.
     var told: Set<String> = []
     var applied: Set<String> = []
@@ -117,6 +117,7 @@ final class Intent: Sendable {
       if entry.outcome == .accepted(version: "") || entry.cause == .takenBack {
         state.end(id, device, "told") { $0.isDeletion }
       }
+      if entry.isUndoneDeletion { state.end(id, device, "told") { $0.isDeletion } }
       guard entry.isLoss else { return }
       state.log.append("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
       state.hear(id, fields, device)
@@ -127,7 +128,7 @@ final class Intent: Sendable {
     for failure in report.failures {
       note("  refused \(device): \(failure.record.id) \(failure.code)")
     }
-    if let reason = report.skipped { note("  skipped \(device): \(reason.name)") }
+    if let reason = report.skipped { note("  skipped \(device): \(reason)") }
   }
 
   // MARK: the end
@@ -198,12 +199,19 @@ extension Intent.State {
       missing.append(text.isEmpty ? "the clearing of \(field)" : text)
     }
     if let container = deed.container, !deed.isCreation, !later.contains(where: { $0.container != nil }),
-      containers[deed.record] != container, !moves.contains("\(deed.device) \(deed.record) \(container)"),
+      !wasIn(container, deed),
       server[deed.record].flatMap({ $0 }) != nil
     {
       missing.append("the move")
     }
     return missing
+  }
+
+  /// Whether the record was where a deed moved it to when that was done, or came there later.
+  private func wasIn(_ container: String, _ deed: Intent.Deed) -> Bool {
+    let places = places[deed.record] ?? []
+    return places.last { $0.deeds <= deed.number }?.container == container
+      || places.contains { $0.deeds > deed.number && $0.container == container }
   }
 
   private func isCleared(_ field: String, of record: String) -> Bool {

@@ -5,7 +5,7 @@ extension WideHistory {
     return """
         \("@Test")("What holds, in a few words")
         func seed\(seed)() async throws {
-          let found = try await problems(
+          let found = try await WideRunner.problems(
             seed: \(seed),
             [
       \(list(devices.map { Self.literal("\($0)") }))

@@ -79,7 +79,7 @@ struct WideHistoryTests {
       history.test == """
           @Test("What holds, in a few words")
           func seed7() async throws {
-            let found = try await problems(
+            let found = try await WideRunner.problems(
               seed: 7,
               [
                 .init(policy: .fieldMerge, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: [""]),

@@ -54,7 +54,7 @@ struct WideJudgeTests {
   @Test("A deletion that vanishes is noticed")
   func undone() async throws {
     let found = try await problems(shared + [.write(1, act(.delete))]) { runner in
-      try runner.device(1).store.purge(Sheet.record("r0"), includingPending: true)
+      try runner.device(1).store.resolve(Sheet.record("r0"), .acceptLocal)
     }
     #expect(found.contains { $0.hasPrefix("Lost in silence: the deletion") }, "\(found)")
   }

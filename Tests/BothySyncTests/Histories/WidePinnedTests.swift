@@ -5,12 +5,6 @@ import Testing
 /// Histories that wide seeds found and shrank, kept as they are.
 @Suite("Wide histories that failed once", .timeLimit(.minutes(5)))
 struct WidePinnedTests {
-  private func problems(
-    seed: UInt64 = 1, _ devices: [WideHistory.Device], _ steps: [WideHistory.Step]
-  ) async throws -> [String] {
-    try await WideRunner(WideHistory(seed: seed, devices: devices, steps: steps)).run()
-  }
-
   private func act(_ what: WideHistory.What, place: Int) -> WideHistory.Act {
     .init(what: what, record: 0, place: place)
   }
@@ -19,7 +13,7 @@ struct WidePinnedTests {
     "A place that gave way in a merge is told like a text",
     arguments: [WideHistory.Policy.changedFields, .throwing, .fieldMerge])
   func place(policy: WideHistory.Policy) async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: policy)],
       [
         .write(0, act(.title, place: 2)), .write(1, act(.title, place: 0)), .write(1, act(.move, place: 1)),
@@ -30,7 +24,7 @@ struct WidePinnedTests {
 
   @Test("A record whose insert is in doubt and that is deleted goes from the server too")
   func doubt() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
       [
         .sync(0, .both, [], during: nil), .write(0, act(.create, place: 0)),
@@ -41,7 +35,7 @@ struct WidePinnedTests {
 
   @Test("A record that is deleted and made again in one transaction stays what was made")
   func madeAgain() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
       [
         .write(1, act(.create, place: 0)), .sync(1, .both, [], during: nil),
@@ -53,7 +47,7 @@ struct WidePinnedTests {
 
   @Test("A device that pulled an empty space, and wrote there online, follows it once it is restored")
   func emptyThenRestored() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .clientWins), .init(policy: .clientWins)],
       [
         .sync(1, .both, [], during: nil),
@@ -65,7 +59,7 @@ struct WidePinnedTests {
 
   @Test("An online save that is undone with pending work tells of its own content")
   func undoneOnline() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .lastModifiedWins, refusals: .discard, batch: 3, page: 4), .init(policy: .fieldMerge)],
       [
         .refuse(true),
@@ -79,7 +73,7 @@ struct WidePinnedTests {
 
   @Test("A move that an online save loses to another device's move is told")
   func moveLostOnline() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: .lastModifiedWins, batch: 1)],
       [
         .sync(0, .both, [], during: nil), .write(0, act(.title, place: 2)),
@@ -91,7 +85,7 @@ struct WidePinnedTests {
 
   @Test("A record made again where it was not kept, and deleted, is nobody's deletion")
   func deletedUnkept() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge)],
       [
         .online(0, act(.late, place: 1), only: true, []), .write(0, act(.remake, place: 1)),
@@ -102,7 +96,7 @@ struct WidePinnedTests {
 
   @Test("Work written together with a record that another device made too is sent")
   func togetherTwice() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 1335,
       [
         .init(policy: .throwing), .init(policy: .throwing, batch: 4, page: 5, scopes: ["box/1"]),
@@ -124,7 +118,7 @@ struct WidePinnedTests {
 
   @Test("A field that another device cleared after a restore is given back, and told")
   func clearedAfterRestore() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [.init(policy: .clientWins), .init(policy: .fieldMerge, scopes: ["Sheet"])],
       [
         .write(1, act(.note, place: 0)), .write(0, act(.own, place: 2)), .sync(1, .both, [], during: nil),
@@ -135,7 +129,7 @@ struct WidePinnedTests {
 
   @Test("A record that changes between two pages of a new history, beside work written together, is no loss")
   func changedBetweenPages() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 3492,
       [
         .init(policy: .throwing, refusals: .discard, batch: 3, page: 2),
@@ -156,7 +150,7 @@ struct WidePinnedTests {
 
   @Test("A transaction on top of an edit is known again after a crash that lost both answers")
   func crashBetween() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 24,
       [
         .init(policy: .clientWins, refusals: .keep, batch: 5, page: 3, skew: 0, scopes: ["box"]),
@@ -176,7 +170,7 @@ struct WidePinnedTests {
 
   @Test("A value kept since a save without an answer reverts nothing that the answer brought")
   func keptWithoutAnswer() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 1245,
       [
         .init(policy: .throwing, batch: 1, page: 4),
@@ -193,7 +187,7 @@ struct WidePinnedTests {
 
   @Test("What an earlier save brings while the next one runs is no change of the next")
   func broughtMeanwhile() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 2817,
       [
         .init(policy: .fieldMerge, refusals: .discard, batch: 4, page: 3, scopes: ["box"]),
@@ -213,7 +207,7 @@ struct WidePinnedTests {
 
   @Test("A record made again after a deletion that gave way replaces nothing unseen")
   func madeAgainUnseen() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 1423,
       [
         .init(policy: .fieldMerge, refusals: .discard, batch: 5, page: 2),
@@ -236,7 +230,7 @@ struct WidePinnedTests {
 
   @Test("A draft beneath a transaction counts as a draft of the record")
   func draftBeneath() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       seed: 2610,
       [
         .init(policy: .throwing, batch: 3, page: 4),
@@ -253,7 +247,7 @@ struct WidePinnedTests {
 
   @Test("A pending edit of what a restored server has elsewhere brings no other field back")
   func movedMeanwhile() async throws {
-    let found = try await problems(
+    let found = try await WideRunner.problems(
       [
         .init(policy: .lastModifiedWins), .init(policy: .throwing, page: 2, scopes: ["Sheet", "box"]),
         .init(policy: .fieldMerge), .init(policy: .throwing),

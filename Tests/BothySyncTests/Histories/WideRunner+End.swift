@@ -21,10 +21,10 @@ extension WideRunner {
         for entry in try store.inbox() where round < 3 { _ = try store.resolve(entry.record, .retry) }
         let report = await store.sync()
         hear(report, index)
-        // After a new epoch such a device can't tell its own content, or what has moved to where it does not look, from
-        // what a restore has lost: a person decides.
+        // After a new epoch such a device can't tell its own content, what has moved to where it does not look, or what
+        // was deleted and forgotten, from what a restore has lost: a person decides.
         if report.skipped?.name == "otherServer",
-          keepsOwn.contains(index) || !store.followedScopes.contains(.space)
+          keepsOwn.contains(index) || happened["compaction"] != nil || !store.followedScopes.contains(.space)
         {
           hear(try await store.adoptServer(), index)
         }

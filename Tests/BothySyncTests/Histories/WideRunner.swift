@@ -90,6 +90,13 @@ final class WideRunner {
     names.map { PullScope(container: $0, includesChildren: true) }
   }
 
+  /// What is wrong with a history; nothing is.
+  static func problems(
+    seed: UInt64 = 1, _ devices: [WideHistory.Device], _ steps: [WideHistory.Step]
+  ) async throws -> [String] {
+    try await WideRunner(WideHistory(seed: seed, devices: devices, steps: steps)).run()
+  }
+
   func count(_ what: String) { happened[what, default: 0] += 1 }
 
   /// Returns what is wrong; nothing is.

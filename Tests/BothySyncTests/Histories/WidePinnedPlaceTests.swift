@@ -1,0 +1,129 @@
+import BothyStore
+import BothySync
+import Testing
+
+@Suite("Wide histories of places and decisions that failed once", .timeLimit(.minutes(5)))
+struct WidePinnedPlaceTests {
+  @Test("A record that is evicted with a move pending is asked for where the server has it")
+  func evictedMove() async throws {
+    let found = try await WideRunner.problems(
+      seed: 10874,
+      [
+        .init(policy: .fieldMerge, refusals: .quarantine, batch: 2, page: 4, skew: 0, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .discard, batch: 3, page: 5, skew: 56346893, scopes: ["box"]),
+        .init(policy: .fieldMerge, refusals: .keep, batch: 4, page: 6, skew: -33354513, scopes: [""]),
+        .init(
+          policy: .fieldMerge, refusals: .keep, batch: 2, page: 4, skew: 15058488, scopes: ["Sheet", "box/1"]),
+      ],
+      [
+        .write(1, .init(what: .pen, record: 1, place: 1)),
+        .sync(1, .both, [], during: nil),
+        .sync(3, .both, [.duplicated, .duplicated, .none], during: nil),
+        .write(3, .init(what: .move, record: 1, place: 2)),
+        .decide(3, 1, .evict),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A record that left and came back with the first page stays")
+  func cameBack() async throws {
+    let found = try await WideRunner.problems(
+      seed: 12182,
+      [
+        .init(policy: .clientWins, refusals: .keep, batch: 5, page: 5, skew: 0, scopes: [""]),
+        .init(policy: .clientWins, refusals: .discard, batch: 6, page: 6, skew: -14608429, scopes: ["Sheet"]),
+        .init(policy: .clientWins, refusals: .quarantine, batch: 4, page: 1, skew: 15237520, scopes: [""]),
+      ],
+      [
+        .online(1, .init(what: .title, record: 5, place: 1), only: false, [.lostAnswer, .busy]),
+        .live(1, 51),
+        .write(2, .init(what: .title, record: 5, place: 0)),
+        .sync(2, .both, [], during: nil),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("What was accepted as synced is no record of this device alone")
+  func accepted() async throws {
+    let found = try await WideRunner.problems(
+      seed: 14898,
+      [
+        .init(policy: .fieldMerge, refusals: .quarantine, batch: 1, page: 6, skew: 0, scopes: ["box"]),
+        .init(policy: .fieldMerge, refusals: .keep, batch: 2, page: 4, skew: 14637871, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .keep, batch: 1, page: 2, skew: 15599418, scopes: [""]),
+      ],
+      [
+        .write(0, .init(what: .own, record: 5, place: 0)),
+        .sync(0, .both, [], during: nil),
+        .write(0, .init(what: .remake, record: 5, place: 0)),
+        .decide(0, 0, .acceptLocal),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A change that arrives late brings back nothing that has left")
+  func lateChange() async throws {
+    let found = try await WideRunner.problems(
+      seed: 16928,
+      [
+        .init(policy: .fieldMerge, refusals: .discard, batch: 1, page: 3, skew: 0, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .keep, batch: 6, page: 6, skew: 71778883, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .keep, batch: 6, page: 5, skew: -70308241, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .keep, batch: 4, page: 1, skew: -72652007, scopes: ["box"]),
+      ],
+      [
+        .write(1, .init(what: .count, record: 1, place: 2)),
+        .together(
+          1,
+          [
+            .init(what: .count, record: 0, place: 0), .init(what: .pen, record: 4, place: 2),
+            .init(what: .move, record: 1, place: 0),
+          ]),
+        .online(1, .init(what: .note, record: 1, place: 2), only: false, []),
+        .sync(3, .both, [], during: nil),
+        .live(3, 29),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("An edit of what was accepted as synced is compared with what the server has")
+  func editedAccepted() async throws {
+    let found = try await WideRunner.problems(
+      seed: 17073,
+      [
+        .init(policy: .serverModifiedWins, refusals: .discard, batch: 6, page: 5, skew: 0, scopes: [""]),
+        .init(
+          policy: .serverModifiedWins, refusals: .quarantine, batch: 5, page: 1, skew: -44751403, scopes: [""]
+        ),
+        .init(
+          policy: .serverModifiedWins, refusals: .quarantine, batch: 3, page: 1, skew: 35882965, scopes: [""]),
+      ],
+      [
+        .online(1, .init(what: .count, record: 2, place: 0), only: false, []),
+        .online(1, .init(what: .count, record: 3, place: 1), only: true, []),
+        .sync(2, .both, [], during: nil),
+        .write(2, .init(what: .move, record: 2, place: 2)),
+        .decide(2, 9, .acceptLocal),
+        .write(2, .init(what: .create, record: 2, place: 1)),
+        .epoch,
+      ])
+    #expect(found == [])
+  }
+
+  @Test("An insert in doubt that moved away before the first page goes")
+  func movedAway() async throws {
+    let found = try await WideRunner.problems(
+      seed: 22094,
+      [
+        .init(policy: .clientWins, refusals: .quarantine, batch: 6, page: 4, skew: 0, scopes: [""]),
+        .init(policy: .clientWins, refusals: .keep, batch: 4, page: 5, skew: -41786917, scopes: ["box"]),
+        .init(policy: .clientWins, refusals: .keep, batch: 2, page: 1, skew: 71091302, scopes: [""]),
+        .init(policy: .clientWins, refusals: .quarantine, batch: 2, page: 3, skew: -20120363, scopes: [""]),
+      ],
+      [
+        .write(0, .init(what: .pen, record: 4, place: 0)),
+        .online(1, .init(what: .count, record: 4, place: 2), only: false, [.lostAnswer]),
+      ])
+    #expect(found == [])
+  }
+}

@@ -1,0 +1,152 @@
+import BothyStore
+import BothySync
+import Testing
+
+@Suite("Wide histories of transactions and awaited saves that failed once", .timeLimit(.minutes(5)))
+struct WidePinnedTransactionTests {
+  @Test("An edit on top of a refused transaction is compared with what its beginning became")
+  func rebasedEdit() async throws {
+    let found = try await WideRunner.problems(
+      seed: 9431,
+      [
+        .init(
+          policy: .fieldMerge, refusals: .discard, batch: 4, page: 2, skew: 0, scopes: ["Sheet", "box/1"]),
+        .init(policy: .fieldMerge, refusals: .quarantine, batch: 6, page: 5, skew: 79369542, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .discard, batch: 3, page: 3, skew: 10632793, scopes: [""]),
+      ],
+      [
+        .write(1, .init(what: .note, record: 1, place: 1)),
+        .together(
+          1,
+          [
+            .init(what: .note, record: 1, place: 1), .init(what: .note, record: 3, place: 2),
+            .init(what: .count, record: 0, place: 2),
+          ]),
+        .write(1, .init(what: .create, record: 1, place: 1)),
+        .refuse(true),
+        .sync(1, .both, [.duplicated, .busy, .none], during: nil),
+        .write(0, .init(what: .note, record: 1, place: 2)),
+        .sync(0, .both, [], during: nil),
+        .sync(1, .both, [], during: nil),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("What lies on two changes in doubt is sent once")
+  func sentOnce() async throws {
+    let found = try await WideRunner.problems(
+      seed: 13729,
+      [
+        .init(policy: .changedFields, refusals: .quarantine, batch: 6, page: 3, skew: 0, scopes: [""]),
+        .init(policy: .throwing, refusals: .discard, batch: 1, page: 2, skew: 31658966, scopes: [""]),
+        .init(policy: .changedFields, refusals: .keep, batch: 6, page: 1, skew: 36927854, scopes: [""]),
+      ],
+      [
+        .write(0, .init(what: .count, record: 3, place: 1)),
+        .together(0, [.init(what: .create, record: 3, place: 2), .init(what: .note, record: 0, place: 0)]),
+        .online(0, .init(what: .create, record: 4, place: 1), only: false, []),
+        .write(0, .init(what: .create, record: 3, place: 1)),
+        .sync(0, .both, [.none, .lostRequest], during: nil),
+        .epoch,
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A record made again within a refused transaction joins it whole")
+  func madeAgainWhole() async throws {
+    let found = try await WideRunner.problems(
+      seed: 15258,
+      [
+        .init(
+          policy: .serverModifiedWins, refusals: .quarantine, batch: 2, page: 5, skew: 0,
+          scopes: ["Sheet", "box"]),
+        .init(
+          policy: .serverModifiedWins, refusals: .quarantine, batch: 3, page: 6, skew: -82006517, scopes: [""]
+        ),
+        .init(
+          policy: .serverModifiedWins, refusals: .discard, batch: 1, page: 1, skew: -26081449, scopes: [""]),
+        .init(
+          policy: .serverModifiedWins, refusals: .quarantine, batch: 5, page: 4, skew: -34908768, scopes: [""]
+        ),
+      ],
+      [
+        .write(1, .init(what: .remake, record: 4, place: 0)),
+        .refuse(true),
+        .together(
+          1,
+          [
+            .init(what: .note, record: 4, place: 1), .init(what: .title, record: 5, place: 2),
+            .init(what: .move, record: 4, place: 1),
+          ]),
+        .sync(1, .both, [], during: nil),
+        .sync(1, .both, [], during: .init(what: .remake, record: 5, place: 1)),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A record made again in a refused transaction deletes nothing of others")
+  func madeAgainBesideOthers() async throws {
+    let found = try await WideRunner.problems(
+      seed: 29292,
+      [
+        .init(policy: .clientWins, refusals: .discard, batch: 4, page: 6, skew: 0, scopes: [""]),
+        .init(
+          policy: .changedFields, refusals: .quarantine, batch: 5, page: 2, skew: 4702040, scopes: ["Sheet"]),
+        .init(policy: .changedFields, refusals: .quarantine, batch: 5, page: 5, skew: 9403014, scopes: [""]),
+      ],
+      [
+        .together(
+          0,
+          [
+            .init(what: .remake, record: 4, place: 1), .init(what: .title, record: 0, place: 2),
+            .init(what: .note, record: 4, place: 2),
+          ]),
+        .together(1, [.init(what: .count, record: 2, place: 1), .init(what: .create, record: 4, place: 2)]),
+        .online(0, .init(what: .own, record: 0, place: 1), only: false, []),
+        .refuse(true),
+        .sync(1, .both, [], during: nil),
+        .sync(1, .both, [], during: .init(what: .remake, record: 4, place: 0)),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A value read since is no edit of a save that got no answer")
+  func readSince() async throws {
+    let found = try await WideRunner.problems(
+      seed: 13851,
+      [
+        .init(policy: .fieldMerge, refusals: .discard, batch: 3, page: 1, skew: 0, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .discard, batch: 6, page: 1, skew: -75338709, scopes: [""]),
+        .init(
+          policy: .fieldMerge, refusals: .discard, batch: 2, page: 4, skew: -71866571,
+          scopes: ["Sheet", "box"]),
+      ],
+      [
+        .online(2, .init(what: .late, record: 4, place: 0), only: true, [.lostRequest, .broken, .none]),
+        .write(1, .init(what: .title, record: 4, place: 1)),
+        .sync(1, .both, [], during: nil),
+        .sync(2, .both, [], during: nil),
+        .online(2, .init(what: .pen, record: 4, place: 2), only: true, []),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("A value read since clears nothing that a save without an answer had set")
+  func readSinceClears() async throws {
+    let found = try await WideRunner.problems(
+      seed: 29439,
+      [
+        .init(policy: .serverModifiedWins, refusals: .discard, batch: 3, page: 5, skew: 0, scopes: [""]),
+        .init(policy: .clientWins, refusals: .discard, batch: 6, page: 5, skew: -81864912, scopes: [""]),
+        .init(
+          policy: .throwing, refusals: .keep, batch: 6, page: 6, skew: 23615351, scopes: ["Sheet", "box/1"]),
+        .init(policy: .clientWins, refusals: .quarantine, batch: 2, page: 2, skew: -83100, scopes: [""]),
+      ],
+      [
+        .online(3, .init(what: .note, record: 4, place: 2), only: false, []),
+        .online(2, .init(what: .own, record: 4, place: 1), only: true, [.none, .lostAnswer, .none]),
+        .online(2, .init(what: .title, record: 4, place: 2), only: false, []),
+      ])
+    #expect(found == [])
+  }
+}
