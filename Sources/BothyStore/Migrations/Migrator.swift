@@ -90,6 +90,11 @@ struct Migrator {
         sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
       if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
       schema.types[position].name = to
+      for type in schema.types where type.name != from && type.name != to {
+        try database.execute(
+          sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
+          arguments: [from, to])
+      }
       for (index, type) in schema.types.enumerated() {
         for (place, field) in type.fields.enumerated() where field.kind.target?.type == from {
           schema.types[index].fields[place].kind = field.kind.referring { _ in to }

@@ -13,6 +13,9 @@ public struct ReadMark: Sendable {
   /// nothing counts, in negative nanoseconds since 1970.
   package let number: Int64
 
+  /// Before all that was ever read.
+  static let first = ReadMark(number: 0)
+
   /// A value that is made now, and not read.
   public init() { number = -Self.now() }
 
@@ -27,9 +30,9 @@ public struct ReadMark: Sendable {
 
   static func now() -> Int64 { Int64(clamping: Int(Date().timeIntervalSince1970 * 1_000_000) &* 1000) }
 
-  /// The number that a version's text ends in; 0 where there is none. A mark before the number is left aside.
+  /// The number that a version's text ends in; 0 where there is none, or one below 0. A mark before the number is left aside.
   static func number(of version: String?) -> Int64 {
-    guard let version else { return 0 }
+    guard let version, version.utf8.first != UInt8(ascii: "-") else { return 0 }
     var number: Int64 = 0
     var factor: Int64 = 1
     for byte in version.utf8.reversed() {

@@ -26,7 +26,7 @@ public struct RecordMetadata: Sendable, Hashable {
   }
 
   /// Takes what is not known from `other`.
-  func filled(from other: RecordMetadata?) -> RecordMetadata {
+  package func filled(from other: RecordMetadata?) -> RecordMetadata {
     RecordMetadata(
       created: createdTime ?? other?.createdTime, modified: modifiedTime ?? other?.modifiedTime,
       owner: owner ?? other?.owner)

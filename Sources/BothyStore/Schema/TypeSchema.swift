@@ -78,6 +78,11 @@ public struct Permissions: Sendable, Hashable {
   /// Who may let others in and shut them out.
   public var share: Access
 
+  /// Whether fields or deletions are the matter of a record's owner.
+  package var knowsOwners: Bool {
+    [read, update, delete].contains { $0 == .owner || $0 == .shared }
+  }
+
   /// Everything is open to whoever has a name, and sharing to the owner, unless told otherwise.
   public init(
     create: Access = .authenticated, read: Access = .authenticated, update: Access = .authenticated,

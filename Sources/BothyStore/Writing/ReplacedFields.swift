@@ -4,7 +4,7 @@ internal import GRDB
 ///
 /// Each row of `bothy_replaced` has the fields of one record that others changed, as they were before, each with a hash of
 /// what it became; or the whole record where others deleted it. The newest `limit` rows are kept; the row with the
-/// number 0 says up to where earlier ones are gone.
+/// number 0 says up to where earlier ones are gone. Of a record that is no longer kept here, the values are hashes too.
 package enum ReplacedFields {
   /// About a hundred bytes each.
   package static let limit: Int64 = 20_000
@@ -32,6 +32,14 @@ package enum ReplacedFields {
     var fields: [Int: FieldValue]
     /// The hashes of what the fields became.
     var news: [Int: Int64] = [:]
+    /// The hashes of what they were, where their values are kept no more.
+    var hashes: [Int: Int64] = [:]
+    var number: Int64 = 0
+
+    /// Whether a field had this value before.
+    func had(_ value: FieldValue, at position: Int) -> Bool {
+      fields[position] == value || hashes[position].map { $0 == ReplacedFields.hash(of: value) } ?? false
+    }
   }
 
   /// Notes what a row as the server has it replaces. Nothing where no field differs, nor where the server has told nothing
@@ -72,6 +80,13 @@ package enum ReplacedFields {
       writer.endArray()
     }
     writer.endObject()
+    try insert(writer.bytes, before, version, isGone: after == nil, table, id, in: transaction)
+  }
+
+  private static func insert(
+    _ fields: [UInt8], _ before: StoredRow, _ version: Int64, isGone: Bool, _ table: TypeTable, _ id: String,
+    in transaction: WriteTransaction
+  ) throws {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_replaced (type, id, version, was, noted, gone, fields, container)
@@ -83,8 +98,8 @@ package enum ReplacedFields {
     // Without what a snapshot that is being applied has put before it.
     insert.bind(before.version?.split(separator: ":").last.map(String.init), at: 4)
     insert.bind(ReadMark.now(), at: 5)
-    insert.bind(after == nil ? 1 : 0, at: 6)
-    insert.bind(utf8: writer.bytes, at: 7)
+    insert.bind(isGone ? 1 : 0, at: 6)
+    insert.bind(utf8: fields, at: 7)
     insert.bind(before.container, at: 8)
     try insert.run()
     let number = transaction.database.lastInsertedRowID
@@ -106,14 +121,22 @@ package enum ReplacedFields {
     try delete.run()
   }
 
-  /// Forgets a record that is no longer kept here.
-  static func forget(_ table: TypeTable, id: String, in transaction: WriteTransaction) throws {
-    guard transaction.keepsNews else { return }
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_replaced WHERE type = ? AND id = ? AND number > 0", in: transaction.database)
-    delete.bind(table.schema.name, at: 1)
-    delete.bind(id, at: 2)
-    try delete.run()
+  /// Keeps no content of a record that is no longer kept here, and of each of its values a hash: so a value that was read
+  /// before it went can still be told from an edit when the record is back.
+  static func hide(
+    _ row: StoredRow, _ table: TypeTable, id: String, in transaction: WriteTransaction
+  ) throws {
+    for entry in try entries(since: ReadMark.first, table, id: id, in: transaction) {
+      let update = try PreparedStatement(
+        "UPDATE bothy_replaced SET fields = ?2 WHERE number = ?1", in: transaction.database)
+      update.bind(entry.number, at: 1)
+      update.bind(utf8: entry.hidden(table), at: 2)
+      try update.run()
+    }
+    guard row.version != nil else { return }
+    var gone = Entry(version: ReadMark.number(of: row.version) &+ 1, isGone: false, fields: [:])
+    for (position, value) in row.values.enumerated() { gone.hashes[position] = hash(of: value) }
+    try insert(gone.hidden(table), row, gone.version, isGone: false, table, id, in: transaction)
   }
 
   /// Forgets all: the versions of another history can't be compared with those of this one.
@@ -129,7 +152,7 @@ package enum ReplacedFields {
   ) throws -> [Entry] {
     let select = try PreparedStatement(
       """
-      SELECT version, was, gone, fields, container FROM bothy_replaced
+      SELECT version, was, gone, fields, container, number FROM bothy_replaced
       WHERE type = ?1 AND id = ?2 AND number > 0 AND CASE WHEN ?3 < 0 THEN noted > -?3 ELSE version > ?3 END
       ORDER BY number
       """, in: transaction.database)
@@ -142,7 +165,7 @@ package enum ReplacedFields {
       let isGone = select.int(at: 2) != 0
       var entry = Entry(
         was: select.text(at: 1), version: select.int(at: 0), isGone: isGone, container: select.text(at: 4),
-        fields: [:])
+        fields: [:], number: select.int(at: 5))
       if isGone { for position in table.schema.fields.indices { entry.fields[position] = .null } }
       try entry.read(select.bytes(at: 3), table)
       entries.append(entry)
@@ -182,20 +205,42 @@ extension ReplacedFields.Entry {
         let start = reader
         do {
           guard let position = table.positions[name] else { return try reader.skip() }
-          var values = 0
+          // A value and the hash of what it became; or, hidden, nothing, that hash or nothing, and the value's own.
+          var (value, numbers): (FieldValue?, [Int64?]) = (nil, [])
           try reader.array { reader in
-            if values == 0 {
-              fields[position] = try FieldValue(from: &reader, kind: table.schema.fields[position].kind)
+            if value == nil {
+              value = try FieldValue(from: &reader, kind: table.schema.fields[position].kind)
             } else {
-              news[position] = try reader.int()
+              numbers.append(try reader.nextIsNull() ? nil : reader.int())
             }
-            values += 1
           }
+          if let became = numbers.first { news[position] = became }
+          if numbers.count > 1 { hashes[position] = numbers[1] } else { fields[position] = value }
         } catch is FieldValueError {
           reader = start
           try reader.skip()
         }
       }
     }
+  }
+
+  /// The JSON of the entry without its values.
+  fileprivate func hidden(_ table: TypeTable) -> [UInt8] {
+    var hashes = hashes
+    for (position, value) in fields where !isGone || !value.isNull {
+      hashes[position] = ReplacedFields.hash(of: value)
+    }
+    var writer = JSONWriter(reserving: 64)
+    writer.beginObject()
+    for (position, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+      writer.key(table.schema.fields[position].name)
+      writer.beginArray()
+      writer.null()
+      if let became = news[position] { writer.value(became) } else { writer.null() }
+      writer.value(hash)
+      writer.endArray()
+    }
+    writer.endObject()
+    return writer.bytes
   }
 }

@@ -15,16 +15,18 @@ extension WriteTransaction {
     var stale = Change.Stale(version: version, values: [:])
     for position in values.indices where values[position] != before.values[position] {
       let replaced = news.compactMap { $0.fields[position] }
+      // What a record that was not kept for a time came back with as it was is no news.
+      let known = news.filter { $0.hashes[position] == nil || !$0.had(before.values[position], at: position) }
       if let told = news.compactMap({ $0.news[position] }).last,
         told != ReplacedFields.hash(of: before.values[position])
       {
         continue  // This device has changed the field since, knowing the news.
       }
-      if replaced.contains(values[position]) {
+      if known.contains(where: { $0.had(values[position], at: position) }) {
         values[position] = before.values[position]
       } else if let read = replaced.first {
         stale.values[position] = read
-      } else if isPast {
+      } else if isPast || known.contains(where: { $0.hashes[position] != nil }) {
         stale.values[position] = FieldValue.null
       }
     }

@@ -73,3 +73,9 @@ extension WriteTransaction {
     }
   }
 }
+
+extension WriteTransaction {
+  static func notFound(_ id: RecordID) -> StoreError {
+    StoreError(.notFound, "There is no record \(id). Use `insert` or `save` to create it.")
+  }
+}

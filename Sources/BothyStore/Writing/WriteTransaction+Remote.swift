@@ -46,10 +46,12 @@ extension WriteTransaction {
   ///   by others, and is only no longer kept here.
   @discardableResult
   package func evict(_ table: TypeTable, id: String, deletion: String? = nil) throws -> Bool {
-    if deletion == nil {
-      try ReplacedFields.forget(table, id: id, in: self)
-    } else if let before = try row(table, id: id) {
-      try ReplacedFields.note(gone: before, version: deletion, table, id: id, in: self)
+    if keepsNews, let before = try row(table, id: id) {
+      if let deletion {
+        try ReplacedFields.note(gone: before, version: deletion, table, id: id, in: self)
+      } else {
+        try ReplacedFields.hide(before, table, id: id, in: self)
+      }
     }
     return try remove(table, id: id)
   }
@@ -105,5 +107,6 @@ extension WriteTransaction {
     update.bind(version, at: 1)
     update.bind(id, at: 2)
     try update.run()
+    touch(table, id)
   }
 }

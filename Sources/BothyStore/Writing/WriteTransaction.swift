@@ -7,7 +7,7 @@ internal import struct Foundation.Date
 /// Reads through it see its own writes. Lives inside the closure it is given to, on the writer's thread.
 public final class WriteTransaction: ReadTransaction {
   package let origin: WriteOrigin
-  /// In a transaction of drafts, the records it has changed; nil in others. For the recorder.
+  /// In a transaction of drafts, the records it has changed; nil in others.
   package var drafts: [RecordID]?
   /// Whether the transaction is only to find out what it would do, and is rolled back.
   package var isRehearsal = false
@@ -23,10 +23,11 @@ public final class WriteTransaction: ReadTransaction {
   /// Those written by this transaction, to be kept there just before the commit.
   package private(set) var secrets: [SecretKey: String] = [:]
   let recorder: (any ChangeRecorder)?
+  private let clock: (any ChangeRecorder)?
   /// Whether the file keeps what news replaced, see `ReplacedFields`.
   let keepsNews: Bool
   /// The time that the changes of this transaction are made at, in milliseconds.
-  package private(set) lazy var time = recorder?.time ?? Timestamp(Date()).milliseconds
+  package private(set) lazy var time = clock?.time ?? Timestamp(Date()).milliseconds
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
 
@@ -35,6 +36,7 @@ public final class WriteTransaction: ReadTransaction {
   ) {
     self.origin = origin
     source = origin == .app ? .local : .remote
+    clock = recorder
     self.recorder = origin == .app ? recorder : nil
     keepsNews = recorder != nil
     touched = TouchedRecords(tableCount: catalog.tables.count)
@@ -392,9 +394,5 @@ public final class WriteTransaction: ReadTransaction {
   func note(_ kind: RecordEvent.Kind, _ table: TypeTable, _ id: String) {
     guard log != nil else { return }
     log?.note(RecordEvent(RecordID(type: table.schema.name, id: id), kind, by: source))
-  }
-
-  static func notFound(_ id: RecordID) -> StoreError {
-    StoreError(.notFound, "There is no record \(id). Use `insert` or `save` to create it.")
   }
 }

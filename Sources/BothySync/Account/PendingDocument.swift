@@ -207,11 +207,13 @@ struct PendingDocument {
       guard let fields = entry.fields else { continue }
       let table = try transaction.catalog.table(entry.record.type)
       var repaired = false
-      try transaction.replace(
-        table, id: entry.record.id,
-        table.row(
-          fields, container: entry.container ?? entry.record.type, version: entry.version, repaired: &repaired
-        ))
+      var row = try table.row(
+        fields, container: entry.container ?? entry.record.type, version: entry.version, repaired: &repaired)
+      let edited = entry.columns["edited"]?.intValue
+      row.metadata = RecordMetadata(
+        created: entry.columns["base_created"]?.intValue ?? edited, modified: edited,
+        owner: entry.columns["base_owner"]?.stringValue)
+      try transaction.replace(table, id: entry.record.id, row)
     }
   }
 

@@ -135,6 +135,23 @@ enum BlobTable {
     return named
   }
 
+  /// The blobs of what the journal can restore.
+  private static func lost(in transaction: ReadTransaction) throws -> [String] {
+    var lost: [String] = []
+    for table in transaction.catalog.tables where table.schema.isSynced && !table.blobFields.isEmpty {
+      let select = try PreparedStatement(
+        "SELECT lost FROM bothy_journal WHERE type = ? AND lost IS NOT NULL AND restored IS NULL",
+        in: transaction.database)
+      select.bind(table.schema.name, at: 1)
+      defer { select.reset() }
+      while try select.step() {
+        let fields = try FieldsDocument(canonical: select.bytes(at: 0)).members()
+        lost += table.blobFields.compactMap { fields[$0].flatMap { Blob($0) }?.sha256 }
+      }
+    }
+    return lost
+  }
+
   /// The blobs that changes name which the rows do not show.
   private static func hidden(in transaction: ReadTransaction) throws -> [Blob] {
     var blobs: [Blob] = []
@@ -181,6 +198,6 @@ enum BlobTable {
         while try select.step() { if let name = select.text(at: 0) { named.insert(name) } }
       }
     }
-    return try named.union(hidden(in: transaction).map(\.sha256))
+    return try named.union(hidden(in: transaction).map(\.sha256)).union(lost(in: transaction))
   }
 }

@@ -103,30 +103,19 @@ struct BlobUploads {
   private func postpone(_ need: BlobNeed, _ rejection: Rejection, _ report: inout SyncReport) async throws
     -> Bool
   {
-    let failure = try await pass.store.write(origin: .remote) { transaction -> SyncFailure? in
+    let found = try await pass.store.write(origin: .remote) { transaction -> SyncReport in
+      var settlement = Settlement(
+        transaction: transaction, clock: pass.clock,
+        rejections: { pass.configuration.rejectionPolicy(for: $0) }, backoff: pass.configuration.backoff,
+        decisions: [:], configuration: pass.configuration, report: SyncReport())
       guard let entry = try Outbox.entry(need.record, in: transaction), entry.revision == need.revision else {
-        return nil
+        return settlement.report
       }
-      if entry.isHidden {
-        try Outbox.refuse(awaited: entry, rejection, at: pass.clock.now(), in: transaction)
-        return nil
-      }
-      var state = OutboxEntry.State.pending
-      if case .quarantine(let limit) = pass.configuration.rejectionPolicy(for: need.record.type),
-        entry.attempts + 1 >= limit
-      {
-        state = .quarantined
-      }
-      let later = pass.clock.now() + pass.configuration.backoff.milliseconds(attempt: entry.attempts + 1)
-      let failure = SyncFailure(
-        record: need.record, operation: need.operation, rejection: rejection, attempts: entry.attempts + 1,
-        nextRetry: state == .pending ? later : nil, revision: entry.revision,
-        local: try Outbox.localContent(of: need.record, in: transaction))
-      let noted = try Journal.note(failure, at: pass.clock.now(), in: transaction)
-      try Outbox.postpone(need.record, rejection, noted, until: later, state: state, in: transaction)
-      return failure
+      try settlement.refuse(unsent: entry, rejection)
+      return settlement.report
     }
-    if let failure { report.failures.append(failure) }
+    report.failures.append(contentsOf: found.failures)
+    report.overwritten.append(contentsOf: found.overwritten)
     return true
   }
 }

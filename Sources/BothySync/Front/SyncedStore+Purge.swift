@@ -105,7 +105,7 @@ private struct Purge {
         if entry.record != id {
           let table = try transaction.catalog.table(entry.record.type)
           row.loss = try Journal.Loss(
-            entry, transaction.row(table, id: entry.record.id), table, now: entry.told)
+            entry, Outbox.local(entry, table, in: transaction), table, now: entry.told)
         }
         return try Journal.note(row, in: transaction)
       }

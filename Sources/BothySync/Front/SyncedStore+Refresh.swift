@@ -56,10 +56,7 @@ extension SyncedStore {
       var pull = try PullApplication(transaction, now: now)
       for change in page.changes { try pull.apply(change) }
       for id in page.outOfScope {
-        guard let table = transaction.catalog.tableIfKnown(id.type),
-          try Outbox.mark(id, in: transaction) == nil
-        else { continue }
-        try transaction.evict(table, id: id.id)
+        if try Outbox.mark(id, in: transaction) == nil { try pull.leave(id, from: page.scope) }
       }
     }
   }

@@ -48,7 +48,7 @@ extension SyncedStore {
   }
 
   /// Whom a record is shared with: what the server last told, with what is pending here. Nobody for a record that
-  /// is not here. Two look-ups.
+  /// is not here. Three look-ups.
   public func sharing(of id: RecordID) throws -> Sharing {
     try store.read { try Self.sharing(of: id, in: $0) }
   }
@@ -57,7 +57,8 @@ extension SyncedStore {
     guard let row = try transaction.row(transaction.catalog.table(id.type), id: id.id) else { return .nobody }
     // A row without a version is new here, whatever was known of an earlier one by its id.
     let known = try row.version == nil ? .nobody : KnownSharing.sharing(of: id, in: transaction)
-    let pending = try Outbox.entry(id, in: transaction)?.sharing
-    return pending?.applied(to: known) ?? known
+    guard let first = try Outbox.entry(id, in: transaction) else { return known }
+    let changes = first.isBeneath ? try [first] + Outbox.later(of: id, in: transaction) : [first]
+    return changes.compactMap(\.sharing).reduce(known) { $1.applied(to: $0) }
   }
 }

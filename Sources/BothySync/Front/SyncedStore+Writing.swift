@@ -131,8 +131,8 @@ extension SyncedStore {
       record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
   }
 
-  /// Runs a transaction whose changes are drafts: durable here, and not sent until they are released. Changes that
-  /// were pending for the same records are held back with them. Returns the records, for `release`. Throws what `body`
+  /// Runs a transaction whose changes are drafts: durable here, and not sent until they are released. What was pending
+  /// singly for the same records is held back with them; transactions that they were changed by before are sent. Returns the records, for `release`. Throws what `body`
   /// throws; nothing is changed then.
   @discardableResult
   public func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws

@@ -74,22 +74,22 @@ extension DecisionJournal {
     var fields: [String: FieldValue] = [:]
     for field in entry.lostFields {
       fields[field.name] =
-        try counted(field, on: here.fields[field.name], table)
-        ?? content.value(field.local, of: field.name)
+        try content.value(added(field, to: here.fields[field.name], table) ?? field.local, of: field.name)
     }
     if entry.isGone && entry.lostFields.isEmpty { fields = try content.record(lost).fields }
     if !fields.isEmpty { try transaction.update(entry.record, fields: fields) }
     if let place = entry.lostContainer, !entry.isGone { try transaction.move(entry.record, to: place) }
   }
 
-  /// What was counted up or down here, on top of what the counter is now; nil for other fields.
-  private static func counted(
-    _ field: JournalEntry.LostField, on now: FieldValue?, _ table: TypeTable
-  ) -> FieldValue? {
-    guard table.schema[field.name]?.merge == .counter, case .int(let now)? = now,
-      let local = field.local.intValue, let base = field.base.intValue
-    else { return nil }
-    return .int(now.addingClamped(local.subtractingClamped(base)))
+  /// What was counted or put into a set here, on top of what the field is now; nil for other fields.
+  private static func added(
+    _ field: JournalEntry.LostField, to now: FieldValue?, _ table: TypeTable
+  ) -> JSONValue? {
+    guard let rule = table.schema[field.name]?.merge, rule == .counter || rule == .setUnion, let now else {
+      return nil
+    }
+    return FieldMerge.merge(
+      base: field.base, client: field.local, server: now.json, clientIsLater: true, rule: rule)
   }
 
   /// Gives a record that was made again the members that the schema has no field for.

@@ -86,7 +86,7 @@ enum Journal {
     VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
         SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
           AND revision BETWEEN ?3 - \(span) AND ?3)
-      THEN 1 ELSE ?4 END, coalesce(?5, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)), ?6, ?7, ?8,
+      THEN 1 ELSE ?4 END, ?5, ?6, ?7, ?8,
       ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1 + (\(endSQL)),
       1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
       ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
@@ -94,7 +94,7 @@ enum Journal {
 
   /// Adds a row. One of a write that was accepted counts as merged where a merge of it was decided before.
   ///
-  /// - Parameter time: nil takes the device's clock.
+  /// - Parameter time: nil takes the transaction's.
   @discardableResult
   static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws -> Noted {
     let insert = try PreparedStatement(insertSQL, in: transaction.database)
@@ -104,7 +104,8 @@ enum Journal {
     let reason = row.reason?.json
     let size = documents.reduce(64 + (reason?.utf8.count ?? 0)) { $0 + ($1?.bytes.count ?? 0) }
     let numbers: [(Int32, Int64?)] = [
-      (3, row.revision), (4, row.verdict.rawValue), (5, time), (9, row.cause.rawValue), (10, row.kind.number),
+      (3, row.revision), (4, row.verdict.rawValue), (5, time ?? transaction.time), (9, row.cause.rawValue),
+      (10, row.kind.number),
       (14, row.loss?.nowTime), (16, Int64(row.attempts)), (17, row.retryAt), (18, row.isLasting ? 1 : 0),
       (19, Int64(size)),
     ]
@@ -227,8 +228,11 @@ enum Journal {
   }
 
   /// Carries a change of fields into the content of a type.
+  ///
+  /// - Parameter ofValues: whether it changes values, and no names. A field whose value goes is not lost any more.
   static func rewrite(
-    _ type: String, in database: Database, _ change: (inout [String: JSONValue]) -> Void
+    _ type: String, in database: Database, ofValues: Bool = false,
+    _ change: (inout [String: JSONValue]) -> Void
   ) throws {
     let select = try PreparedStatement(
       "SELECT number, lost, base, now, names FROM bothy_journal WHERE type = ? AND lost IS NOT NULL",
@@ -242,6 +246,7 @@ enum Journal {
     let update = try PreparedStatement(
       "UPDATE bothy_journal SET lost = ?2, base = ?3, now = ?4, names = ?5 WHERE number = ?1", in: database)
     for row in rows {
+      var gone: Set<String> = []
       update.bind(row.number, at: 1)
       for (index, document) in row.documents.enumerated() {
         guard let document else {
@@ -249,12 +254,14 @@ enum Journal {
           continue
         }
         var members = try FieldsDocument(canonical: Array(document.utf8)).members()
+        let before = members
         change(&members)
+        gone.formUnion(before.keys.filter { members[$0] == nil })
         update.bind(utf8: FieldsDocument(members).bytes, at: Int32(index + 2))
       }
       var named = Dictionary(
         Loss.names(row.names).map { ($0, JSONValue.bool(true)) }, uniquingKeysWith: { $1 })
-      change(&named)
+      if ofValues { named = named.filter { !gone.contains($0.key) } } else { change(&named) }
       update.bind(Loss.json(named.keys.sorted()), at: 5)
       try update.run()
     }

@@ -12,6 +12,8 @@ extension Outbox {
     let first = try self.entry(id, in: transaction)
     var before = try beneath(entry, in: transaction).flatMap { try local($0, table, in: transaction) }
     before?.version = first?.base?.version == unsentVersion ? nil : first?.base?.version
+    before?.metadata = RecordMetadata(modified: first?.edited).filled(from: first?.base?.metadata)
+      .filled(from: RecordMetadata(created: first?.edited))
     if try !later(of: id, above: entry.revision, limit: 1, in: transaction).isEmpty {
       let row = try local(entry, table, in: transaction)
       try rebase(id, from: row, to: before, above: entry.revision, in: transaction)
@@ -36,10 +38,12 @@ extension Outbox {
     _ ended: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
   ) throws -> Bool {
     let id = ended.record
-    let told = answer == nil ? ended.told : ended.told(since: answer)
+    let told = try answer == nil ? Self.told(of: ended, in: transaction) : ended.told(since: answer)
     let live = told.flatMap { $0.isDeleted ? nil : $0 }
     var rest = try later(of: id, limit: 2, in: transaction)
-    while let next = rest.first, next.kind == .delete && live == nil {
+    let isOver =
+      try told == nil && !later(of: id, in: transaction).contains { try edits($0, in: transaction) }
+    while let next = rest.first, live == nil, next.kind == .delete || isOver {
       let row = Journal.Row(
         next, told == nil ? .withdrawn : .accepted, told == nil ? .takenBack : .agreed)
       _ = try Journal.note(row, in: transaction)
@@ -75,6 +79,13 @@ extension Outbox {
       try Refetch.mark(id, in: live?.container ?? ended.container, in: transaction)
     }
     return false
+  }
+
+  /// Whether a later change is one of fields: moving and sharing alone make no record of one that is not there.
+  private static func edits(_ next: OutboxEntry, in transaction: ReadTransaction) throws -> Bool {
+    guard let base = next.base, next.kind != .delete else { return next.kind != .delete }
+    let table = try transaction.catalog.table(next.record.type)
+    return try local(next, table, in: transaction).map { table.document($0) != base.fields } ?? true
   }
 
   private static func begin(

@@ -129,8 +129,12 @@ extension Outbox {
   /// Counts by kind and state.
   static func counts(in transaction: ReadTransaction) throws -> PendingCounts {
     let select = try PreparedStatement(
-      "SELECT kind, state, reason IS NOT NULL, count(*) FROM bothy_outbox GROUP BY 1, 2, 3",
-      in: transaction.database)
+      """
+      SELECT kind, state = 1 OR awaiting = 4 AND EXISTS (SELECT 1 FROM bothy_later AS later
+          WHERE later.type = entry.type AND later.id = entry.id AND later.state = 1),
+        reason IS NOT NULL, count(*)
+      FROM bothy_outbox AS entry GROUP BY 1, 2, 3
+      """, in: transaction.database)
     defer { select.reset() }
     var counts = PendingCounts()
     while try select.step() {
@@ -165,7 +169,7 @@ public struct PendingCounts: Sendable, Hashable {
   public var update = 0
   /// Records deleted here that the server is not known to have deleted.
   public var delete = 0
-  /// Of these, how many are drafts held back.
+  /// Of these, how many have a draft that is held back.
   public var held = 0
   /// Of these, how many the server has refused.
   public var inbox = 0

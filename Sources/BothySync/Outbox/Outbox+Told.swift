@@ -96,6 +96,13 @@ extension Outbox {
     try update.run()
   }
 
+  /// What the server last told of an entry's record, with whom it is shared; nil where it was not heard to have it.
+  static func told(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> ServerRecord? {
+    guard entry.shadow == nil, var told = entry.told else { return entry.shadow }
+    told.sharing = try KnownSharing.sharing(of: entry.record, in: transaction)
+    return told
+  }
+
   // MARK: the end
 
   /// Ends the pending work of a record: its row becomes what the server last told, or goes. True when a value had to be
@@ -192,6 +199,12 @@ extension OutboxEntry {
           id: record, container: $0.container ?? container, version: $0.version,
           metadata: $0.metadata, fields: $0.fields)
       }
+  }
+
+  /// When and by whom the record was made, as far as anything told of it.
+  var origin: RecordMetadata {
+    let known = (base?.metadata ?? RecordMetadata()).filled(from: shadow?.metadata)
+    return RecordMetadata(created: known.createdTime, owner: known.owner)
   }
 
   /// The newer of an answer and what was told beside the entry. An answer is later than a snapshot that lacked the

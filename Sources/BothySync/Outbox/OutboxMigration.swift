@@ -13,7 +13,7 @@ struct OutboxMigration {
     case .renameType(let from, let to):
       for table in [
         "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_journal",
-        "bothy_sharing", "bothy_coverage", "bothy_stale",
+        "bothy_sharing", "bothy_coverage", "bothy_stale", "bothy_replaced",
       ] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
@@ -25,21 +25,25 @@ struct OutboxMigration {
             sql: """
               UPDATE \(table) SET \(column) = json_set(\(column), '$.type', ?2) WHERE type = ?2;
               UPDATE \(table) SET \(column) = json_set(\(column), '$.container', ?2)
-              WHERE type = ?2 AND json_extract(\(column), '$.container') = ?1
+              WHERE json_extract(\(column), '$.container') = ?1
               """, arguments: [from, to, from, to])
         }
       }
       // The type's own container has its name.
       for table in [
         "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_cursor", "bothy_refetch", "bothy_given",
+        "bothy_replaced",
       ] {
         try database.execute(
           sql: "UPDATE OR IGNORE \(table) SET container = ?2 WHERE container = ?1", arguments: [from, to])
       }
-      for table in ["bothy_outbox", "bothy_later"] {
+      for (table, column) in [
+        ("bothy_outbox", "awaited_in"), ("bothy_later", "awaited_in"), ("bothy_journal", "place"),
+      ] {
         try database.execute(
-          sql: "UPDATE \(table) SET awaited_in = ?2 WHERE awaited_in = ?1", arguments: [from, to])
+          sql: "UPDATE \(table) SET \(column) = ?2 WHERE \(column) = ?1", arguments: [from, to])
       }
+      try renameRefused(record: { $0.type == from ? RecordID(type: to, id: $0.id) : $0 })
       try forgetStagedPages()
     case .dropType(let type):
       try Journal.drop(type: type, in: database)
@@ -68,6 +72,13 @@ struct OutboxMigration {
       let converted = try value(members[field] ?? .null)
       members[field] = converted.isNull ? nil : converted
     }
+    // What can't be converted of what was lost stays as it is: restoring it says so. The values of others' changes are
+    // known no more.
+    try Journal.rewrite(type, in: database, ofValues: true) { members in
+      guard let before = members[field], let converted = try? value(before) else { return }
+      members[field] = converted.isNull ? nil : converted
+    }
+    try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
   }
 
   /// Gives the members of all documents of a type the names that they have from now on.
@@ -76,7 +87,37 @@ struct OutboxMigration {
     try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0 = new.local($0, of: old) }
     try rewrite(type, in: "bothy_given", "fields", isWhole: false) { $0 = new.local($0, of: old) }
     try Journal.rewrite(type, in: database) { $0 = new.local($0, of: old) }
+    try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0 = new.local($0, of: old) }
+    try renameRefused(of: type, field: { new.local(old.wire($0)) })
     try forgetStagedPages()
+  }
+
+  /// Gives the reasons of refusals the names that records and fields have from now on.
+  private func renameRefused(
+    of type: String? = nil, record: (RecordID) -> RecordID = { $0 }, field: (String) -> String = { $0 }
+  ) throws {
+    for table in ["bothy_outbox", "bothy_journal"] {
+      let select = try PreparedStatement(
+        "SELECT DISTINCT reason FROM \(table) WHERE reason IS NOT NULL AND (?1 IS NULL OR type = ?1)",
+        in: database)
+      select.bind(type, at: 1)
+      var reasons: [String] = []
+      while try select.step() { if let reason = select.text(at: 0) { reasons.append(reason) } }
+      select.reset()
+      let update = try PreparedStatement(
+        "UPDATE \(table) SET reason = ?3 WHERE reason = ?2 AND (?1 IS NULL OR type = ?1)", in: database)
+      for reason in reasons {
+        var rejection = try Rejection(json: reason)
+        for index in rejection.fields.indices {
+          rejection.fields[index].record = rejection.fields[index].record.map(record)
+          rejection.fields[index].field = field(rejection.fields[index].field)
+        }
+        update.bind(type, at: 1)
+        update.bind(reason, at: 2)
+        update.bind(rejection.json, at: 3)
+        try update.run()
+      }
+    }
   }
 
   /// Pages that are not complete yet have the old names: they are asked for again.

@@ -72,13 +72,26 @@ extension PushBatchBuilder {
   private func newRecords(neededBy entry: OutboxEntry) throws -> [RecordID] {
     let table = try transaction.catalog.table(entry.record.type)
     guard entry.kind != .delete, let row = try Outbox.local(entry, table, in: transaction) else { return [] }
-    var fields =
+    let fields =
       try entry.base == nil
       ? table.members(row) : Self.changedFields(table.document(row), since: entry.base)
-    // What is sent for itself goes without its optional references first.
-    if entry.group == nil && !entry.isLater {
-      for field in table.schema.fields where field.isOptional { fields[field.name] = nil }
+    let needed = try newRecords(in: fields, table)
+    guard entry.group == nil && !entry.isLater && !needed.isEmpty else { return needed }
+    // What is sent for itself goes without its optional references first, but for those into a transaction: that may wait
+    // for it.
+    let required = fields.filter { table.schema[$0.key]?.isOptional == false }
+    return try newRecords(in: required, table)
+      + needed.filter { try Outbox.entry($0, in: transaction)?.group != nil }
+  }
+
+  /// Whether a transaction that makes records lies on what needs new records itself, perhaps those.
+  func isNeededBeneath(_ members: [OutboxEntry]) throws -> Bool {
+    guard members.contains(where: { !$0.isLater && $0.kind == .insert }) else { return false }
+    return try members.contains { member in
+      guard member.isLater, let beneath = try Outbox.beneath(member, in: transaction),
+        beneath.group == nil, beneath.operationID == nil
+      else { return false }
+      return try !newRecords(neededBy: beneath).isEmpty
     }
-    return try newRecords(in: fields, table)
   }
 }

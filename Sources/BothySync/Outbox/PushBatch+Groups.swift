@@ -17,7 +17,10 @@ extension PushBatchBuilder {
     guard !groups.contains(group) else { return }
     let members = try Outbox.members(of: group, in: transaction)
     // Its turn comes when the transactions before it were sent.
-    guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else { return }
+    guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else {
+      if try isNeededBeneath(members) { needing.append(.group(group)) }
+      return
+    }
     groups.insert(group)
     if holdsGroups, let first = members.first {
       batch.holdsGroups = true

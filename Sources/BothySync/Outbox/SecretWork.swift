@@ -26,7 +26,8 @@ struct SecretWork {
     let attached = try operations.map { operation in
       guard operation.kind != .delete else { return operation }
       var operation = operation
-      operation.secrets = try Self.secrets(of: operation.record, in: store)
+      let secrets = try Self.secrets(of: operation.record, in: store)
+      if try !secrets.isEmpty && isLast(operation) { operation.secrets = secrets }
       for (key, secret) in written where key.record == operation.record {
         operation.secrets.values[key.field] = secret
       }
@@ -49,6 +50,13 @@ struct SecretWork {
           )))
     }
     return (attached.filter { !isWithheld($0) }, withheld)
+  }
+
+  /// Whether nothing lies on top of an operation: secrets are kept for a record and not for a change, so they go with its
+  /// last one, and with no transaction before theirs.
+  private func isLast(_ operation: Operation) throws -> Bool {
+    let last = try store.read { try Outbox.last(of: operation.record, in: $0) }
+    return last.map { $0.operationID == operation.id } ?? true
   }
 
   /// Whether any type has sensitive fields.

@@ -12,8 +12,8 @@ extension Settlement {
       id: entry.record,
       container: operation.container ?? (isNew ? nil : entry.base?.container ?? entry.container)
         ?? entry.record.type,
-      version: version, modified: modified, created: isNew ? modified : entry.base?.metadata.createdTime,
-      owner: isNew ? principal : entry.base?.metadata.owner,
+      version: version, modified: modified, created: isNew ? modified : entry.origin.createdTime,
+      owner: isNew ? principal : entry.origin.owner,
       fields: try Self.result(of: operation, on: entry.base),
       sharing: operation.sharing?.applied(to: known) ?? known)
   }

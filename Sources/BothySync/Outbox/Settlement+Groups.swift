@@ -89,6 +89,22 @@ extension Settlement {
     return try (pulls + PullState.scopes(in: transaction)).contains { $0.contains(container) }
   }
 
+  /// Treats a change that can't be sent as one that the server has refused, with all of its transaction.
+  mutating func refuse(unsent entry: OutboxEntry, _ rejection: Rejection) throws {
+    if entry.isHidden {
+      return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+    }
+    let unit = try entry.group == nil ? [entry] : Outbox.unit(of: entry.record, in: transaction)
+    try refuse([(entry, rejection)], unit, isAsSent: true)
+    try absorbRefused()
+  }
+
+  /// Has what was written singly on top of refused transactions join them: it may cure them.
+  mutating func absorbRefused() throws {
+    for record in refusedTogether { try Outbox.absorb(record, at: clock.now(), in: transaction) }
+    refusedTogether = []
+  }
+
   /// The refused members carry the reasons; the others wait with them.
   private mutating func refuse(
     _ refused: [(entry: OutboxEntry, rejection: Rejection)], _ members: [OutboxEntry], isAsSent: Bool
@@ -184,7 +200,7 @@ extension Settlement {
     let table = try transaction.catalog.table(entry.record.type)
     let lost = try Outbox.local(entry, table, in: transaction).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
-    let told = entry.told(since: current) ?? entry.told
+    let told = try entry.told(since: current) ?? Outbox.told(of: entry, in: transaction)
     let version = current.flatMap { $0.isAbsence ? nil : $0.version }
     let noted = try journal(entry, .overwritten, .together, loses: true, to: told, version: version)
     if entry.isLater {

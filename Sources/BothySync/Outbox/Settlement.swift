@@ -79,7 +79,7 @@ struct Settlement {
         try settle(first.item, first.verdict)
       }
     }
-    for record in refusedTogether { try Outbox.absorb(record, at: clock.now(), in: transaction) }
+    try absorbRefused()
     if !batch.items.isEmpty { try Journal.trim(to: journalLimits, at: clock.now(), in: transaction) }
   }
 
@@ -116,7 +116,9 @@ struct Settlement {
       if let told = newer ?? told { return try end(entry, told, noted) }
       try Outbox.remove(id, noted, in: transaction)
       try know(item.operation)
-      try transaction.setMetadata(metadata(of: item.operation, modified), table, id: id.id)
+      // Deleted and made again here, the record is the one that it was there.
+      let metadata = metadata(of: item.operation, modified).filled(from: entry.origin)
+      try transaction.setMetadata(metadata, table, id: id.id)
       return try transaction.setVersion(version, table, id: id.id)
     }
     if isDeletion {

@@ -131,8 +131,22 @@ struct HistoryComparison {
   mutating func keeps(_ id: RecordID, _ table: TypeTable) throws -> Bool {
     guard givesBack, let (row, version) = try SnapshotReplacement.replaced(id, table, in: transaction)
     else { return false }
+    guard try isOurs(row, table) else {
+      // Its owner's device gives it back, and keeps it. Until then it stays here as it is.
+      try transaction.setVersion(Outbox.agedVersion, table, id: id.id)
+      return true
+    }
     try offer(id, table, row, version, fields: table.document(row), over: nil)
     return true
+  }
+
+  /// Whether the record may be made anew from here: where the rights of a type depend on who owns a record, its owner
+  /// alone does that.
+  private func isOurs(_ row: StoredRow, _ table: TypeTable) throws -> Bool {
+    guard let permissions = table.schema.permissions, permissions.knowsOwners,
+      let owner = row.metadata.owner
+    else { return true }
+    return try ServerBinding.load(in: transaction).owner?.principal ?? owner == owner
   }
 
   private mutating func offer(
@@ -234,7 +248,7 @@ struct HistoryComparison {
       }
       select.reset()
       for id in rest {
-        guard let row = try transaction.row(table, id: id) else { continue }
+        guard let row = try transaction.row(table, id: id), try isOurs(row, table) else { continue }
         try offer(
           RecordID(type: type, id: id), table, row, row.version ?? "", fields: .empty, over: nil)
       }

@@ -116,7 +116,14 @@ struct JournalRestoreTests {
     schema.types[0].fields[0] = FieldSchema("title", .int)
     try pair.a.restart(
       schema: schema,
-      migrations: [Migration(to: 2, .convertField(type: "Note", field: "title") { _ in .int(7) })])
+      migrations: [
+        Migration(
+          to: 2,
+          .convertField(type: "Note", field: "title") { title in
+            if title == .text("mine again") { throw StoreError(.invalidValue, "It is no number.") }
+            return .int(7)
+          })
+      ])
     let misfit = await #expect(throws: SyncError.self) { try await pair.a.store.journal.restore(kept) }
     #expect(misfit?.code == .notRestorable)
     #expect(misfit?.message.contains("Note.title") ?? false)

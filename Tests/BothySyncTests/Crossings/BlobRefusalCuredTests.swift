@@ -1,0 +1,66 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Refused blobs in transactions", .timeLimit(.minutes(5)))
+struct BlobRefusalCuredTests {
+  static let schema = Schema(
+    version: 1,
+    types: [
+      TypeSchema(
+        "Snap",
+        fields: [
+          FieldSchema("title", .text), FieldSchema("image", .blob, optional: true),
+          FieldSchema("bad", .text, optional: true),
+        ])
+    ])
+  private static var serverSchema: Schema {
+    Schema(
+      version: 1,
+      types: [
+        TypeSchema(
+          "Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])
+      ])
+  }
+
+  private func story(blob: Bool) async throws {
+    let world = try SimulatedWorld(
+      rules: AuthorityRules(schema: Self.serverSchema), blobs: BlobLimits(largest: 10))
+    let a = try world.device("a", Self.schema)
+    let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
+    let bad: [String: FieldValue] = blob ? ["image": FieldValue(big)] : ["bad": .text("x")]
+    try a.together {
+      try $0.insert(Record("Snap", id: "1", bad.merging(["title": .text("one")]) { $1 }))
+      try $0.insert(Record("Snap", id: "2", ["title": .text("two")]))
+    }
+    // The user takes it out before the server has refused anything.
+    try a.set("Snap", "1", [blob ? "image" : "bad": .null])
+    for _ in 0..<4 {
+      world.time.advance(by: 600_000)
+      await a.store.sync()
+    }
+    #expect(try a.store.outbox().isEmpty)
+    #expect(try await world.server("Snap", "2") != nil)
+    #expect(try await world.server("Snap", "1") == ["title": "one"])
+  }
+
+  @Test("An edit made before the refusal cures a refused field")
+  func field() async throws { try await story(blob: false) }
+  @Test("An edit made before the refusal cures a refused blob")
+  func blob() async throws { try await story(blob: true) }
+
+  @Test("The rejection policy holds for refused blobs")
+  func discarded() async throws {
+    let world = try SimulatedWorld(blobs: BlobLimits(largest: 10))
+    let a = try world.device("a", Self.schema) { $0.rejectionPolicy = .discardAndRefetch }
+    try a.put("Snap", "1", ["title": .text("one")])
+    await a.store.sync()
+    let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
+    try a.set("Snap", "1", ["image": FieldValue(big)])
+    await a.store.sync()
+    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.record("Snap", "1")?["image"] == .null)
+  }
+}

@@ -1,0 +1,72 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Giving back what others own", .timeLimit(.minutes(5)))
+struct GivenBackByAnotherTests {
+  private static let schema: Schema = {
+    var schema = memo(1)
+    schema.types[0].permissions = Permissions(read: .shared, update: .shared, delete: .owner)
+    return schema
+  }()
+
+  private final class Place: Sendable {
+    let authority: Mutex<Authority>
+    init(_ authority: Authority) { self.authority = Mutex(authority) }
+  }
+
+  /// Ann shares a record with Bob. The server is restored to a time before that. Bob's device is first.
+  @Test("A restored server gets a record back from its owner")
+  func annsRecordStaysHers() async throws {
+    let folder = NSTemporaryDirectory() + "given-\(UUIDv7.make())"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let time = VirtualTime()
+    let rules = AuthorityRules(schema: Self.schema)
+    let ledger = try SQLiteLedger(at: folder + "/server.sqlite")
+    let place = Place(Authority(ledger: ledger, rules: rules, now: time.reader()))
+    func device(_ name: String) throws -> SyncedStore {
+      var configuration = SyncConfiguration.quiet
+      configuration.restored = .giveBack
+      return try SyncedStore(
+        at: folder + "/\(name).sqlite", schema: Self.schema,
+        remote: InProcessRemote(space: "test", principal: Principal(name)) {
+          place.authority.withLock { $0 }
+        },
+        configuration: configuration,
+        options: StoreOptions(durability: .normal, processes: .single, readers: 2),
+        clock: SyncClock(now: time.reader()))
+    }
+    let (ann, bob) = (try device("ann"), try device("bob"))
+    try await ann.store.write { try $0.insert(Record("Memo", id: "0", ["title": .text("before")])) }
+    await ann.sync()
+    await bob.sync()
+    try await ledger.backup(to: folder + "/backup.sqlite")
+    let one = RecordID(type: "Memo", id: "1")
+    try await ann.store.write { try $0.insert(Record("Memo", id: "1", ["title": .text("ann's")])) }
+    try await ann.share(one, with: .principals("bob"))
+    await ann.sync()
+    await bob.sync()
+    #expect(try bob.store.record(one)?.metadata.owner == "ann")
+    let restored = try SQLiteLedger(at: folder + "/backup.sqlite")
+    try await restored.startEpoch(space: "test")
+    place.authority.withLock { $0 = Authority(ledger: restored, rules: rules, now: time.reader()) }
+    for _ in 0..<2 {
+      await ann.sync()
+    }
+    #expect(try ann.store.record(one)?["title"] == .text("ann's"))
+    #expect(try ann.store.record(one)?.metadata.owner == "ann")
+    let server = try await restored.read(space: "test") { ledger in
+      var owner: [String: String?] = [:]
+      try ledger.forEachRecord(in: .space) { owner[$0.record.id.id] = $0.record.owner }
+      return owner
+    }
+    #expect(server["1"] == "ann")
+    #expect(try ann.outbox().isEmpty)
+    try await ann.delete(one)
+    #expect(await ann.sync().failures.isEmpty)
+  }
+}

@@ -1,0 +1,78 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Bytes of what was lost", .timeLimit(.minutes(5)))
+struct LostBlobRestoreTests {
+  private static let schema = Schema(
+    version: 1,
+    types: [
+      TypeSchema("Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])
+    ])
+
+  /// A photo gave way to another device's. The journal keeps that for thirty days.
+  @Test("A photo that gave way comes back with its bytes", arguments: [6, 8, 20])
+  func aPhotoThatGaveWayComesBackWithItsBytes(days: Int) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    let b = try world.device("b", Self.schema, policy: .serverModifiedWins)
+    try a.put("Snap", "1", ["title": .text("one")])
+    await a.store.sync()
+    await b.store.sync()
+    let theirs = try await a.store.blobs.put(Data("theirs".utf8))
+    try a.set("Snap", "1", ["image": FieldValue(theirs)])
+    await a.store.sync()
+    let mine = try await b.store.blobs.put(Data("mine".utf8))
+    try b.set("Snap", "1", ["image": FieldValue(mine)])
+    await b.store.sync()
+    #expect(try b.record("Snap", "1")?["image"] == FieldValue(theirs))
+    world.time.advance(by: Int64(days) * 86_400_000)
+    // Something else with a picture is synced meanwhile.
+    let other = try await b.store.blobs.put(Data("other".utf8))
+    try b.put("Snap", "2", ["title": .text("two"), "image": FieldValue(other)])
+    await b.store.sync()
+    let entry = try #require(try b.store.journal.entries(losing: true).first)
+    #expect(entry.isRestorable)
+    let receipt = try await b.store.journal.restore(entry)
+    _ = try? await receipt.outcome()
+    #expect(try await b.store.blobs.data(for: mine) == Data("mine".utf8))
+    #expect(
+      try await world.server("Snap", "1")?["image"]
+        == JSONValue.object(["sha256": .string(mine.sha256), "size": .int(4)]))
+  }
+}
+
+@Suite("Bytes of a reverted edit", .timeLimit(.minutes(5)))
+struct LostBlobOfARevertedEditTests {
+  private static let schema = Schema(
+    version: 1,
+    types: [
+      TypeSchema("Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])
+    ])
+
+  @Test("A photo that was reverted comes back with its bytes", arguments: [6, 8])
+  func aPhotoThatWasRevertedComesBackWithItsBytes(days: Int) async throws {
+    let world = try SimulatedWorld()
+    let b = try world.device("b", Self.schema)
+    try b.put("Snap", "1", ["title": .text("one")])
+    await b.store.sync()
+    let mine = try await b.store.blobs.put(Data("mine".utf8))
+    try b.set("Snap", "1", ["image": FieldValue(mine)])
+    // By mistake.
+    try b.store.resolve(RecordID(type: "Snap", id: "1"), .revert)
+    world.time.advance(by: Int64(days) * 86_400_000)
+    // Something else with a picture is synced meanwhile.
+    let other = try await b.store.blobs.put(Data("other".utf8))
+    try b.put("Snap", "2", ["title": .text("two"), "image": FieldValue(other)])
+    await b.store.sync()
+    let entry = try #require(try b.store.journal.entries(losing: true).first)
+    #expect(entry.isRestorable)
+    try await b.store.journal.restore(entry)
+    await b.store.sync()
+    #expect(try b.store.outbox().isEmpty)
+    let bytes = try? await b.store.blobs.data(for: mine)
+    #expect(bytes == Data("mine".utf8))
+  }
+}

@@ -1,0 +1,103 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+@Suite("Metadata of stacked changes", .timeLimit(.minutes(5)))
+struct MetadataOfStacksTests {
+  private let one = RecordID(type: "Memo", id: "1")
+  private let two = RecordID(type: "Memo", id: "2")
+
+  private func expectSame(_ world: SimulatedWorld, _ device: SimulatedDevice) async throws {
+    #expect(try device.store.outbox().isEmpty)
+    let here = try #require(try device.record("Memo", "1"))
+    let there = try #require(try await world.serverRecords()[one])
+    #expect(here.metadata == there.metadata)
+    // Not mended by another sync, nor by a repair that finds all equal.
+    await device.store.sync()
+    #expect(try device.record("Memo", "1")?.metadata.owner == "tester")
+  }
+
+  /// Made, changed in a transaction, and changed in another after the answer was lost.
+  @Test(
+    "A record changed by transactions has the server's metadata",
+    arguments: [FaultyRemote.Fault.lostAnswer, .lostRequest])
+  func madeChangedChanged(fault: FaultyRemote.Fault) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    await a.store.sync()
+    try a.put("Memo", "1", ["title": .text("one")])
+    world.time.advance(by: 1000)
+    try a.together {
+      _ = try $0.update(one, fields: ["title": .text("two")])
+      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+    }
+    a.remote.setScript { fault }
+    await a.store.sync()
+    a.remote.setScript { .none }
+    world.time.advance(by: 1000)
+    try a.together { _ = try $0.update(one, fields: ["title": .text("three")]) }
+    world.time.advance(by: 1000)
+    await a.store.sync()
+    try await expectSame(world, a)
+  }
+
+  /// A deletion that is undone with its transaction, of a record that was not sent yet.
+  @Test("A deletion that is undone brings the metadata back")
+  func deletionUndone() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    await a.store.sync()
+    try a.put("Memo", "1", ["title": .text("one")])
+    world.time.advance(by: 1000)
+    try a.together {
+      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+      _ = try $0.delete(one)
+    }
+    world.time.advance(by: 1000)
+    try a.store.resolve(two, .revert)
+    #expect(try a.record("Memo", "1")?.metadata.created != nil)
+    await a.store.sync()
+    try await expectSame(world, a)
+  }
+
+  /// Deleted and made again before a sync.
+  @Test("A record made again has the server's metadata", arguments: [false, true])
+  func madeAgain(together: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    world.time.advance(by: 60_000)
+    let body: (WriteTransaction) throws -> Void = {
+      _ = try $0.delete(one)
+      try $0.insert(Record("Memo", id: "1", ["title": .text("again")]))
+    }
+    if together { try a.together(body) } else { try a.change(body) }
+    await a.store.sync()
+    try await expectSame(world, a)
+  }
+}
+
+@Suite("Metadata of what goes by one request or several", .timeLimit(.minutes(5)))
+struct MetadataOfStacksMoreTests {
+  private let one = RecordID(type: "Memo", id: "1")
+
+  /// The same with no fault: all of it goes by one request, or by two.
+  @Test("A record changed by transactions has the server's metadata", arguments: [2, 500], [false, true])
+  func madeChangedChanged(batch: Int, two: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1)) { $0.batchSize = batch }
+    await a.store.sync()
+    try a.put("Memo", "1", ["title": .text("one")])
+    world.time.advance(by: 1000)
+    try a.together { _ = try $0.update(one, fields: ["title": .text("two")]) }
+    world.time.advance(by: 1000)
+    if two { try a.together { _ = try $0.update(one, fields: ["title": .text("three")]) } }
+    world.time.advance(by: 1000)
+    await a.store.sync()
+    let there = try #require(try await world.serverRecords()[one])
+    #expect(try a.record("Memo", "1")?.metadata == there.metadata)
+  }
+}

@@ -1,0 +1,84 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Observers of versions", .timeLimit(.minutes(5)))
+struct ObservedVersionTests {
+  final class Seen: Sendable { let all = Mutex<[[String]]>([]) }
+
+  private func watch(_ d: SimulatedDevice, _ query: RecordQuery) -> (Seen, Task<Void, any Error>) {
+    let seen = Seen()
+    let store = d.store.store
+    let task = Task {
+      for try await records in store.values(of: query) {
+        seen.all.withLock {
+          $0.append(
+            records.map {
+              "\($0.id) v\($0.version ?? "nil") \($0.metadata.modified?.timeIntervalSince1970 ?? 0)"
+            })
+        }
+      }
+    }
+    return (seen, task)
+  }
+  private func last(_ seen: Seen, is expected: [String]) async -> Bool {
+    for _ in 0..<100 {
+      if seen.all.withLock({ $0.last }) == expected { return true }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+    return false
+  }
+  private func now(_ d: SimulatedDevice, _ query: RecordQuery) throws -> [String] {
+    try d.records(query).map {
+      "\($0.id) v\($0.version ?? "nil") \($0.metadata.modified?.timeIntervalSince1970 ?? 0)"
+    }
+  }
+
+  @Test("An observer sees the version that an acknowledgement brings", arguments: ["tester", nil])
+  func theAnswerIsTheFiles(name: String?) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.addDevice("a", schema: memo(1), principal: name.map { Principal($0) } ?? Principal(nil))
+    await a.store.sync()
+    let all = RecordQuery("Memo")
+    let unsent = RecordQuery("Memo", where: .compare(field: "version", .equal, .null))
+    let (seen, task) = watch(a, all)
+    let (seenUnsent, other) = watch(a, unsent)
+    defer { task.cancel(); other.cancel() }
+    try a.put("Memo", "1", ["title": .text("one")])
+    #expect(await last(seen, is: try now(a, all)))
+    await a.store.sync()
+    #expect(await last(seen, is: try now(a, all)), "after the insert")
+    #expect(try now(a, unsent).isEmpty)
+    #expect(await last(seenUnsent, is: []), "unsent after the insert")
+    world.time.advance(by: 60_000)
+    try a.set("Memo", "1", ["title": .text("two")])
+    #expect(await last(seen, is: try now(a, all)))
+    await a.store.sync()
+    #expect(await last(seen, is: try now(a, all)), "after the update")
+  }
+
+  @Test("An observer sees metadata that alone has changed")
+  func ofMetadataAlone() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.addDevice("a", schema: memo(1), skew: 3_600_000)
+    let b = try world.addDevice("b", schema: memo(1))
+    try b.put("Memo", "1", ["title": .text("one")])
+    await b.store.sync()
+    await a.store.sync()
+    let all = RecordQuery("Memo")
+    let (seen, task) = watch(a, all)
+    defer { task.cancel() }
+    try await b.store.share(RecordID(type: "Memo", id: "1"), with: .principals("x"))
+    world.time.advance(by: 60_000)
+    await b.store.sync()
+    await a.store.sync()
+    #expect(await last(seen, is: try now(a, all)))
+  }
+}
+
+extension SimulatedDevice {
+  func records(_ query: RecordQuery) throws -> [Record] { try store.store.fetch(query) }
+}

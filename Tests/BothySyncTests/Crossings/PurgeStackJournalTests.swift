@@ -1,0 +1,30 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("A purge beneath transactions", .timeLimit(.minutes(5)))
+struct PurgeStackJournalTests {
+  @Test("What a purge undoes is in the journal as it was")
+  func whatAPurgeUndoesIsInTheJournalAsItWas() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    try a.put("Memo", "A", ["title": .text("a")])
+    try a.put("Memo", "B", ["title": .text("b")])
+    await a.store.sync()
+    a.remote.isOffline = true
+    let (one, two) = (RecordID(type: "Memo", id: "A"), RecordID(type: "Memo", id: "B"))
+    try a.together {
+      _ = try $0.update(one, fields: ["title": .text("a1")])
+      _ = try $0.update(two, fields: ["title": .text("first"), "note": .text("first note")])
+    }
+    try a.together { _ = try $0.update(two, fields: ["title": .text("second")]) }
+    // What was written together with A's change is undone: B's first change. The second stays pending.
+    try a.store.purge(one, includingPending: true)
+    let entries = try a.store.journal.entries(of: two, losing: true)
+    let lost = try #require(entries.first)
+    let title = lost.lostFields.first { $0.name == "title" }
+    #expect(title?.local == "first")
+    #expect(try lost.lost?.members()["title"] == "first")
+  }
+}

@@ -1,0 +1,30 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("A refresh of a container that a record has left", .timeLimit(.minutes(5)))
+struct RefreshedContainerTests {
+  /// A record was moved on the server from one container to another; both are followed.
+  @Test("A refresh of its former container loses no record")
+  func aRefreshOfItsFormerContainerLosesNothing() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", memo(1))
+    try b.put("Memo", "1", ["title": .text("one")], in: "left")
+    await b.store.sync()
+    await a.store.sync()
+    let token = try await a.store.refresh("left").token
+    let one = RecordID(type: "Memo", id: "1")
+    try b.change { _ = try $0.move(one, to: "right") }
+    await b.store.sync()
+    await a.store.sync()
+    #expect(try a.record("Memo", "1")?.container == "right")
+    _ = try await a.store.refresh("left", since: token)
+    await a.store.sync()
+    #expect(try a.record("Memo", "1")?.container == "right")
+    #expect(try await world.snapshot().unevenness == [])
+    let found = try await a.store.fetch(RecordQuery("Memo"), options: .init(fetchPolicy: .cacheOnly))
+    #expect(found.values.count == 1 || !found.isComplete)
+  }
+}

@@ -1,0 +1,53 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Containers of a renamed type", .timeLimit(.minutes(5)))
+struct RenamedTypeContainersTests {
+  private static func schema(_ version: Int, _ name: String) -> Schema {
+    Schema(
+      version: version,
+      types: memo(1, name: name).types + [TypeSchema("Comment", fields: [FieldSchema("text", .text)])])
+  }
+  private static let rename = [Migration(to: 2, .renameType(from: "Memo", to: "Page"))]
+
+  /// A comment lies in the container of its memo's type, so that both are pulled together.
+  private func world() async throws -> (SimulatedWorld, SimulatedDevice, SimulatedDevice) {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema(1, "Memo"))
+    let b = try world.device("b", Self.schema(1, "Memo")) { $0.pullScopes = [PullScope(container: "Memo")] }
+    try a.put("Memo", "1", ["title": .text("one")])
+    try a.put("Comment", "c", ["text": .text("nice")], in: "Memo")
+    await a.store.sync()
+    await b.store.sync()
+    #expect(try b.record("Comment", "c")?.container == "Memo")
+    return (world, a, b)
+  }
+
+  @Test("Records of other types move with the renamed type's container")
+  func queriesOfTheContainer() async throws {
+    let (_, _, b) = try await world()
+    try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename)
+    await b.store.sync()
+    #expect(try b.ids(RecordQuery("Page", container: "Page")) == ["1"])
+    #expect(try b.ids(RecordQuery("Comment", container: "Page")) == ["c"])
+  }
+
+  @Test("What is followed in a renamed container stays")
+  func whatIsFollowedStays() async throws {
+    let (world, a, b) = try await world()
+    var configuration = SyncConfiguration.quiet
+    configuration.pullScopes = [PullScope(container: "Page")]
+    try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename, configuration: configuration)
+    for _ in 0..<3 { await b.store.sync() }
+    #expect(try b.record("Page", "1") != nil)
+    #expect(try b.record("Comment", "c") != nil)
+    // Nor by further changes of others.
+    try a.put("Comment", "d", ["text": .text("again")], in: "Memo")
+    await a.store.sync()
+    await b.store.sync()
+    #expect(try b.ids(RecordQuery("Comment")) == ["c", "d"])
+    _ = world
+  }
+}

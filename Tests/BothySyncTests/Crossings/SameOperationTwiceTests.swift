@@ -1,0 +1,93 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Synchronization
+import Testing
+
+@Suite("Requests sent again", .timeLimit(.minutes(5)))
+struct SameOperationTwiceTests {
+  private let one = RecordID(type: "Memo", id: "1")
+
+  /// Made, changed together with another, edited; all of that was sent, and no answer came.
+  @Test(
+    "Stacked operations in doubt are sent again once each",
+    arguments: [FaultyRemote.Fault.lostAnswer, .lostRequest])
+  func aRequestIsSentAgainAsItWas(fault: FaultyRemote.Fault) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    await a.store.sync()
+    try a.put("Memo", "1", ["title": .text("one")])
+    try a.together {
+      _ = try $0.update(one, fields: ["title": .text("two")])
+      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+    }
+    try a.set("Memo", "1", ["note": .text("three")])
+    a.remote.setScript { fault }
+    await a.store.sync()
+    a.remote.setScript { .none }
+    for _ in 0..<4 {
+      world.time.advance(by: 3_600_000)
+      a.remote.forgetRequests()
+      let report = await a.store.sync()
+      for request in a.remote.requests {
+        #expect(
+          Set(request.operations.map(\.id)).count == request.operations.count, "the same operation twice")
+      }
+      #expect(report.skipped == nil)
+    }
+    #expect(try a.store.outbox().isEmpty)
+    let there = try #require(try await world.serverRecords()[one])
+    #expect(try there.fields.members() == ["title": "two", "note": "three", "count": 0])
+    #expect(try a.record("Memo", "1")?.metadata == there.metadata)
+  }
+
+  /// The same with something else to send.
+  @Test("Stacked operations in doubt are sent once with more to send")
+  func withMoreToSend() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    await a.store.sync()
+    try a.put("Memo", "1", ["title": .text("one")])
+    try a.together {
+      _ = try $0.update(one, fields: ["title": .text("two")])
+      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+    }
+    try a.together {
+      _ = try $0.update(RecordID(type: "Memo", id: "2"), fields: ["title": .text("two")])
+      try $0.insert(Record("Memo", id: "3", ["title": .text("beside")]))
+    }
+    try a.set("Memo", "1", ["note": .text("three")])
+    a.remote.setScript { .lostRequest }
+    await a.store.sync()
+    a.remote.setScript { .none }
+    for round in 0..<4 {
+      try a.put("Memo", "n\(round)", ["title": .text("more")])
+      world.time.advance(by: 3_600_000)
+      let report = await a.store.sync()
+      #expect(report.skipped == nil)
+    }
+    #expect(try a.store.outbox().isEmpty)
+  }
+}
+
+@Suite("Owners of what is sent in parts", .timeLimit(.minutes(5)))
+struct OwnerOfHalvedRequestsTests {
+  @Test("What is sent in parts has its owner")
+  func whatIsSentInPartsKnowsItsOwner() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    await a.store.sync()
+    for n in 0..<4 { try a.put("Memo", "\(n)", ["title": .text("one")]) }
+    // A proxy that takes no request with this record.
+    a.remote.setScript(forExchange: { request in
+      request.operations.contains { $0.record.id == "2" } ? .status(413, retryAfter: nil) : .none
+    })
+    let report = await a.store.sync()
+    #expect(report.pushed == 3)
+    await a.store.sync()
+    for n in [0, 1, 3] {
+      let there = try #require(try await world.serverRecords()[RecordID(type: "Memo", id: "\(n)")])
+      #expect(try a.record("Memo", "\(n)")?.metadata == there.metadata)
+    }
+  }
+}

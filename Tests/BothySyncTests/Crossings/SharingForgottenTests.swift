@@ -1,0 +1,44 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Sharing beneath a transaction that gave way", .timeLimit(.minutes(5)))
+struct SharingForgottenTests {
+  private let one = RecordID(type: "Memo", id: "1")
+  private let two = RecordID(type: "Memo", id: "2")
+
+  /// A shared record is changed by two transactions. The first gives way for another record's sake.
+  @Test(
+    "A device knows whom a record is shared with after giving way",
+    arguments: [MergePolicy.serverModifiedWins, .fieldMerge], [false, true])
+  func theDeviceStillKnowsWhomItIsSharedWith(policy: MergePolicy, isTogether: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1), policy: policy)
+    a.store.savePolicy = .cacheOnly
+    let b = try world.device("b", memo(1))
+    for id in ["1", "2"] { try a.put("Memo", id, ["title": .text("one"), "note": .text("n")]) }
+    try await a.store.share(one, with: .principals("bob"))
+    await a.store.sync()
+    await b.store.sync()
+    try b.set("Memo", "2", ["title": .text("theirs")])
+    await b.store.sync()
+    try a.together {
+      _ = try $0.update(one, fields: ["note": .text("first")])
+      _ = try $0.update(two, fields: ["title": .text("mine")])
+    }
+    if isTogether {
+      try a.together { _ = try $0.update(one, fields: ["note": .text("second")]) }
+    } else {
+      try a.set("Memo", "1", ["note": .text("second")])
+    }
+    for _ in 0..<3 { await a.store.sync() }
+    #expect(try a.store.outbox().isEmpty)
+    #expect(try await world.serverRecords()[one]?.sharing == .principals("bob"))
+    #expect(try a.store.sharing(of: one) == .principals("bob"))
+    // Bob is to be shut out.
+    try await a.store.updateSharing(of: one, to: .nobody)
+    await a.store.sync()
+    #expect(try await world.serverRecords()[one]?.sharing == .nobody)
+  }
+}

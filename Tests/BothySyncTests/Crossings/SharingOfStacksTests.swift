@@ -1,0 +1,51 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Sharing among stacked changes", .timeLimit(.minutes(5)))
+struct SharingOfStacksTests {
+  private let one = RecordID(type: "Memo", id: "1")
+
+  enum Step: String, CaseIterable { case edit, together, share, draftless }
+
+  /// What the device says of whom a record is shared with is what the server says, once all is sent.
+  @Test(
+    "Sharing is the server's after any order of edits and shares", arguments: ["new", "known", "givesWay"],
+    ["st", "ts", "tst", "tset", "tstt", "ets", "etst", "sts"])
+  func theDeviceKnows(start: String, steps: String) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1), policy: .serverModifiedWins)
+    a.store.savePolicy = .cacheOnly
+    let b = try world.device("b", memo(1))
+    try a.put("Memo", "2", ["title": .text("beside")])
+    if start == "known" { try a.put("Memo", "1", ["title": .text("one")]) }
+    await a.store.sync()
+    await b.store.sync()
+    if start == "givesWay" {
+      try b.set("Memo", "2", ["title": .text("theirs")])
+      await b.store.sync()
+      try a.together {
+        try $0.insert(Record("Memo", id: "1", ["title": .text("one")]))
+        _ = try $0.update(RecordID(type: "Memo", id: "2"), fields: ["title": .text("mine")])
+      }
+    }
+    if start == "new" {
+      try a.together {
+        try $0.insert(Record("Memo", id: "1", ["title": .text("one")]))
+        try $0.insert(Record("Memo", id: "3", ["title": .text("third")]))
+      }
+    }
+    for (number, step) in steps.enumerated() {
+      switch step {
+      case "e": try a.set("Memo", "1", ["title": .text("e\(number)")])
+      case "t": try a.together { _ = try $0.update(one, fields: ["note": .text("t\(number)")]) }
+      default: try await a.store.share(one, with: .principals("bob"))
+      }
+    }
+    for _ in 0..<3 { await a.store.sync() }
+    #expect(try a.store.outbox().isEmpty)
+    #expect(try await world.serverRecords()[one]?.sharing == .principals("bob"))
+    #expect(try a.store.sharing(of: one) == .principals("bob"))
+  }
+}

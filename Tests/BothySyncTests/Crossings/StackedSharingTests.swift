@@ -1,0 +1,45 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+@Suite("Pending sharing over transactions", .timeLimit(.minutes(5)))
+struct StackedSharingTests {
+  private static let schema: Schema = {
+    var schema = memo(1)
+    schema.types[0].permissions = Permissions(read: .shared, update: .shared, delete: .owner)
+    return schema
+  }()
+  private let one = RecordID(type: "Memo", id: "1")
+
+  private func world(_ together: Bool) async throws -> (SimulatedWorld, SimulatedDevice) {
+    let world = try SimulatedWorld(rules: AuthorityRules(schema: Self.schema))
+    let a = try world.addDevice("a", schema: Self.schema, principal: Principal("alice"))
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    a.remote.isOffline = true
+    let one = one
+    try await a.store.write(together ? .together : .separately) {
+      _ = try $0.update(one, fields: ["title": .text("two")])
+    }
+    return (world, a)
+  }
+
+  @Test("Pending sharing counts on top of a transaction", arguments: [false, true])
+  func whatIsPendingCounts(together: Bool) async throws {
+    let (_, a) = try await world(together)
+    try await a.store.share(one, with: Sharing(principals: ["bob"]), options: .init(savePolicy: .cacheOnly))
+    #expect(try a.store.sharing(of: one) == Sharing(principals: ["bob"]))
+  }
+
+  @Test("Sharing can be taken back before it was sent", arguments: [false, true])
+  func takingItBackBeforeItWasSent(together: Bool) async throws {
+    let (world, a) = try await world(together)
+    a.store.savePolicy = .cacheOnly
+    try await a.store.updateSharing(of: one, to: Sharing(principals: ["bob"]))
+    try await a.store.updateSharing(of: one, to: .nobody)
+    a.remote.isOffline = false
+    await a.store.sync()
+    #expect(try await world.serverRecords()[one]?.sharing == .nobody)
+  }
+}
