@@ -24,13 +24,11 @@ struct ObservedVersionTests {
     }
     return (seen, task)
   }
-  private func last(_ seen: Seen, is expected: [String]) async -> Bool {
-    for _ in 0..<100 {
-      if seen.all.withLock({ $0.last }) == expected { return true }
-      try? await Task.sleep(for: .milliseconds(20))
-    }
-    return false
+  /// Waits until the last answer that was seen is the expected one.
+  private func last(_ seen: Seen, is expected: [String]) async throws {
+    try await until { seen.all.withLock { $0.last } == expected }
   }
+
   private func now(_ d: SimulatedDevice, _ query: RecordQuery) throws -> [String] {
     try d.records(query).map {
       "\($0.id) v\($0.version ?? "nil") \($0.metadata.modified?.timeIntervalSince1970 ?? 0)"
@@ -48,16 +46,16 @@ struct ObservedVersionTests {
     let (seenUnsent, other) = watch(a, unsent)
     defer { task.cancel(); other.cancel() }
     try a.put("Memo", "1", ["title": .text("one")])
-    #expect(await last(seen, is: try now(a, all)))
+    try await last(seen, is: now(a, all))
     await a.store.sync()
-    #expect(await last(seen, is: try now(a, all)), "after the insert")
+    try await last(seen, is: now(a, all))
     #expect(try now(a, unsent).isEmpty)
-    #expect(await last(seenUnsent, is: []), "unsent after the insert")
+    try await last(seenUnsent, is: [])
     world.time.advance(by: 60_000)
     try a.set("Memo", "1", ["title": .text("two")])
-    #expect(await last(seen, is: try now(a, all)))
+    try await last(seen, is: now(a, all))
     await a.store.sync()
-    #expect(await last(seen, is: try now(a, all)), "after the update")
+    try await last(seen, is: now(a, all))
   }
 
   @Test("An observer sees metadata that alone has changed")
@@ -75,7 +73,7 @@ struct ObservedVersionTests {
     world.time.advance(by: 60_000)
     await b.store.sync()
     await a.store.sync()
-    #expect(await last(seen, is: try now(a, all)))
+    try await last(seen, is: now(a, all))
   }
 }
 

@@ -1,0 +1,83 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Logging
+import Synchronization
+
+/// What a history decides about a device beside its steps: the faults of its next requests, and its own merge policy.
+final class TypesDevice: Sendable {
+  struct Undecided: Error {}
+
+  private let faults = Mutex<[TypesHistory.Fault]>([])
+  private let struck = Mutex<[TypesHistory.Fault]>([])
+  private let random: Mutex<SeededGenerator>
+  private let isCalm = Mutex(false)
+
+  /// - Parameter seed: for what the policy decides.
+  init(seed: UInt64) { random = Mutex(SeededGenerator(seed: seed)) }
+
+  /// Sets the faults of the next requests.
+  func plan(_ faults: [TypesHistory.Fault]) { self.faults.withLock { $0 = faults } }
+
+  /// Forgets what is planned. Returns the faults that have struck since the last time.
+  func clear() -> [TypesHistory.Fault] {
+    plan([])
+    return struck.withLock { struck in
+      defer { struck = [] }
+      return struck
+    }
+  }
+
+  /// Says what happens to the next request.
+  func next() -> FaultyRemote.Fault {
+    let fault = faults.withLock { $0.isEmpty ? .none : $0.removeFirst() }
+    if fault != .none { struck.withLock { $0.append(fault) } }
+    return fault.fault
+  }
+
+  /// Lets the policy decide whatever it is asked from now on.
+  func calm() { isCalm.withLock { $0 = true } }
+
+  private func decide(_ context: MergeContext) throws -> MergeDecision {
+    switch random.withLock({ Int.random(in: 0..<6, using: &$0) }) {
+    case 0..<2 where !isCalm.withLock { $0 }: throw Undecided()
+    case 2: return .server
+    case 3: return .client
+    default:
+      guard let server = context.serverFields, var merged = context.client else { return .server }
+      for (name, value) in server where merged[name] == context.base?[name] { merged[name] = value }
+      return .merged(merged)
+    }
+  }
+
+  /// The configuration of a device of the history.
+  func configuration(of device: TypesHistory.Device, seed: UInt64, time: VirtualTime) -> SyncConfiguration {
+    var configuration = SyncConfiguration.quiet
+    configuration.mergePolicies = MergePolicies(policy(device.policy))
+    configuration.rejectionPolicy =
+      switch device.refusals {
+      case .keep: .keepPending
+      case .quarantine: .quarantine(after: 1)
+      case .discard: .discardAndRefetch
+      }
+    configuration.batchSize = device.batch
+    configuration.pageSize = device.page
+    configuration.savePolicy = .cacheOnly
+    configuration.logger.logLevel = .critical
+    let ids = Mutex(SeededGenerator(seed: seed))
+    configuration.makeOperationID = {
+      ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
+    }
+    return configuration
+  }
+
+  private func policy(_ policy: TypesHistory.Policy) -> MergePolicy {
+    switch policy {
+    case .fieldMerge: .fieldMerge
+    case .serverModifiedWins: .serverModifiedWins
+    case .clientWins: .clientWins
+    case .lastModifiedWins: .lastModifiedWins
+    case .wayward: .custom { [self] in try decide($0) }
+    }
+  }
+}

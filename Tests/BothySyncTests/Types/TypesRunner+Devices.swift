@@ -1,0 +1,67 @@
+import BothyStore
+import BothySync
+import BothyTesting
+
+/// What people decide, and what becomes of devices.
+extension TypesRunner {
+  func purge(_ index: Int, _ name: TypesName, _ pending: Bool) throws {
+    let result = try store(index).purge(name.record, includingPending: pending)
+    if result.removed > 0 { count(pending ? "forced purge" : "purge") }
+  }
+
+  func decide(_ index: Int, _ number: Int, _ decision: TypesHistory.Decision) throws {
+    let pending = try store(index).outbox()
+    guard !pending.isEmpty, let resolution = Resolution(rawValue: decision.rawValue) else { return }
+    let entry = pending[number % pending.count]
+    note("  decided about \(entry.record)")
+    try store(index).resolve(entry.record, resolution)
+    count("decision \(decision.rawValue)")
+  }
+
+  func restore(_ index: Int, _ number: Int) async throws {
+    let journal = store(index).journal
+    let entries = try journal.entries(losing: true).filter(\.isRestorable)
+    guard !entries.isEmpty else { return }
+    let entry = entries[number % entries.count]
+    note("  restored \(entry.change) of \(entry.record), lost by \(entry.cause)")
+    try await journal.restore(entry)
+    count("restore")
+  }
+
+  func restart(_ index: Int) throws {
+    receipts[index] = []
+    try device(index).restart()
+    count("restart")
+  }
+
+  func crash(_ index: Int, _ at: Int) async throws {
+    let device = device(index)
+    device.failPoints.crash(at: at)
+    _ = await device.store.sync()
+    if device.failPoints.hasCrashed { count("crash") }
+    receipts[index] = []
+    try device.restart()
+  }
+
+  func follow(_ index: Int, _ names: [String]) async throws {
+    strayed.insert(index)
+    try await store(index).follow(names.map { $0.isEmpty ? .space : PullScope(container: $0) })
+    count("follow")
+  }
+
+  /// Reads a type from the server. A device that has always followed everything has then what it was given, no more.
+  func fetch(_ index: Int, _ kind: TypesKind) async throws {
+    let query = RecordQuery(kind.type)
+    let found = try await store(index).fetch(query, options: RequestOptions(fetchPolicy: .networkOnly))
+    count("fetch")
+    let given = Set(found.values.map(\.id))
+    let here = try ids(index, query)
+    if !strayed.contains(index) && here != given {
+      complain(.fetched, "\(device(index).name) was given \(given.sorted()) and has \(here.sorted())")
+    }
+  }
+
+  private func ids(_ index: Int, _ query: RecordQuery) throws -> Set<String> {
+    Set(try store(index).store.fetch(query).map(\.id))
+  }
+}

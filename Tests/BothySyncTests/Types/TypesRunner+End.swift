@@ -1,0 +1,92 @@
+import BothyStore
+import BothySync
+import BothyTesting
+
+/// Calm, and the looks at what is left.
+extension TypesRunner {
+  /// Brings everything to rest: networks work, policies answer, all is followed, drafts are released, and what is
+  /// refused again and again is undone.
+  func calm() async throws {
+    note("the end")
+    for own in settings { own.calm() }
+    for index in strayed.sorted() { try await store(index).follow([.space]) }
+    for round in 0..<8 {
+      for index in world.devices.indices { try await settle(index, round) }
+    }
+  }
+
+  /// Complains of what is not the same everywhere, of what is pending, and of what was not decided.
+  func judge() async throws {
+    try await judgeSnapshot()
+    let server = try await world.serverRecords()
+    for index in world.devices.indices {
+      try judgeRecords(index, server)
+      try await judgeReceipts(index)
+    }
+  }
+
+  private func settle(_ index: Int, _ round: Int) async throws {
+    try release(index)
+    let store = store(index)
+    if round >= 3 {
+      for entry in try store.inbox() where try store.isPending(entry.record) {
+        try store.resolve(entry.record, .revert)
+      }
+    }
+    world.time.advance(by: 3_600_000)
+    let report = await store.sync()
+    guard let reason = report.skipped else { return }
+    note("  round \(round): \(reason)")
+    complain(.stuck, "\(device(index).name) skipped a sync in the calm: \(reason)")
+  }
+
+  private func judgeSnapshot() async throws {
+    let all = try await world.snapshot()
+    for (name, device) in all.devices.sorted(by: { $0.key < $1.key }) {
+      var snapshot = all
+      snapshot.devices = [name: device]
+      // What was accepted as it is and never sent stays on its device alone.
+      let own = device.records.keys.filter { device.versions[$0] == nil }.map { "\($0) is \(name)'s only" }
+      for text in snapshot.unevenness where !own.contains(where: text.hasPrefix) {
+        let kind: TypesProblem.Kind =
+          text.hasSuffix("pending.") ? .pending : text.contains(" only: ") ? .absent : .differing
+        complain(kind, text.contains(name) ? text : "\(name): \(text)")
+      }
+    }
+  }
+
+  private func judgeRecords(_ index: Int, _ server: [RecordID: ServerRecord]) throws {
+    let device = device(index)
+    for finding in try device.store.diagnose().findings where finding.severity != .note {
+      complain(.diagnosis, "\(device.name): \(finding.message)")
+    }
+    for type in TypesSchema.schema.types {
+      for record in try device.store.store.fetch(RecordQuery(type.name)) {
+        guard let there = server[record.recordID] else { continue }
+        let sharing = try device.store.sharing(of: record.recordID)
+        let id = "\(device.name) \(record.recordID)"
+        if record.version != there.version {
+          complain(.version, "\(id) v\(record.version ?? "-"), server v\(there.version)")
+        }
+        if record.container != there.container {
+          complain(.container, "\(id) in \(record.container), server in \(there.container)")
+        }
+        if record.metadata != there.metadata {
+          complain(.metadata, "\(id) \(record.metadata), server \(there.metadata)")
+        }
+        if sharing != there.sharing { complain(.sharing, "\(id) \(sharing), server \(there.sharing)") }
+      }
+    }
+  }
+
+  /// Asks each receipt again: nothing is pending, so each write was decided.
+  private func judgeReceipts(_ index: Int) async throws {
+    guard try store(index).outbox().isEmpty else { return }
+    for receipt in receipts[index] {
+      let outcome = try await receipt.outcome()
+      if [.pending, .draft, .unknown].contains(outcome) {
+        complain(.receipt, "\(device(index).name) \(receipt.record) is \(outcome)")
+      }
+    }
+  }
+}

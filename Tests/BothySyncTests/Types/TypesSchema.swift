@@ -1,0 +1,71 @@
+import BothyStore
+
+/// The types of these histories: lines belong to memos, and memos have tags.
+enum TypesSchema {
+  static let schema = Schema(
+    version: 1,
+    types: [
+      TypeSchema("Tag", fields: [FieldSchema("name", .text)]),
+      TypeSchema(
+        "Memo",
+        fields: [
+          FieldSchema("title", .text), FieldSchema("note", .text, optional: true, merge: .keepBoth),
+          FieldSchema("count", .int, default: .int(0), merge: .counter),
+          FieldSchema("tag", .reference(to: "Tag", onDelete: .nullify), optional: true),
+          FieldSchema("tags", .references(to: "Tag", onDelete: .nullify), optional: true, merge: .setUnion),
+        ]),
+      TypeSchema(
+        "Line",
+        fields: [FieldSchema("text", .text), FieldSchema("memo", .reference(to: "Memo", onDelete: .cascade))]),
+    ])
+}
+
+/// One of the types, called as its records are: `memo` for `memo3`.
+enum TypesKind: String, Codable, Sendable, CaseIterable {
+  case tag, memo, line
+
+  var type: String {
+    switch self {
+    case .tag: "Tag"
+    case .memo: "Memo"
+    case .line: "Line"
+    }
+  }
+}
+
+/// A record's id, which tells its type: `memo3`.
+struct TypesName: RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible {
+  var rawValue: String
+
+  var description: String { rawValue }
+  var kind: TypesKind { TypesKind.allCases.first { rawValue.hasPrefix($0.rawValue) } ?? .memo }
+  var record: RecordID { RecordID(type: kind.type, id: rawValue) }
+}
+
+/// What an act sets a field to.
+enum TypesValue: Codable, Sendable, Equatable {
+  case empty
+  case text(String)
+  case count(Int)
+  case one(TypesName)
+  case all([TypesName])
+
+  /// As the store takes it; nil for a reference to a record that is not here.
+  func field(in transaction: ReadTransaction) throws -> FieldValue? {
+    switch self {
+    case .empty: .null
+    case .text(let text): .text(text)
+    case .count(let count): .int(Int64(count))
+    case .one(let name): try transaction.record(name.record) == nil ? nil : .text(name.rawValue)
+    case .all(let names):
+      .list(try names.filter { try transaction.record($0.record) != nil }.map(\.rawValue))
+    }
+  }
+}
+
+extension [String: TypesValue] {
+  /// The fields as the store takes them, without references to what is not here.
+  func fields(in transaction: ReadTransaction) throws -> [String: FieldValue] {
+    try compactMapValues { try $0.field(in: transaction) }
+  }
+}
