@@ -247,7 +247,6 @@ struct Settlement {
   mutating func takeClient(
     _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
-    let base = live.map { OutboxEntry.Base($0) }
     if let live, var row = try Outbox.local(entry, table, in: transaction),
       entry.base != nil && entry.destination(row.container) == nil
     {
@@ -260,9 +259,22 @@ struct Settlement {
       }
     }
     if let live { try know(live) }
-    let kind: Operation.Kind = entry.kind == .delete ? .delete : base == nil ? .insert : .update
+    let kind: Operation.Kind = entry.kind == .delete ? .delete : live == nil ? .insert : .update
+    try reopen(entry, live, current, kind)
+  }
+
+  /// Pending work against what the server has. Made again where others deleted it, a record remembers what it was edited
+  /// on: made by others too, it is merged against that, and what was not edited here is theirs.
+  private mutating func reopen(
+    _ entry: OutboxEntry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: Operation.Kind
+  ) throws {
+    let id = entry.record
     try Outbox.reopen(
-      entry.record, base: base, told: live == nil ? current : nil, kind: kind, in: transaction)
+      id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil, kind: kind,
+      in: transaction)
+    if live == nil, let base = entry.base {
+      try GivenBack.note(id, GivenBack.State(base: base, position: nil), in: transaction)
+    }
   }
 
   mutating func take(
@@ -307,9 +319,7 @@ struct Settlement {
       try Outbox.rebase(id, from: before, to: row, movesDoubt: true, in: transaction)
     }
     if let live { try know(live) }
-    try Outbox.reopen(
-      id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil,
-      kind: live == nil ? .insert : .update, in: transaction)
+    try reopen(entry, live, current, live == nil ? .insert : .update)
   }
 
   /// Whether a field edited here ends with another value than it was given here.

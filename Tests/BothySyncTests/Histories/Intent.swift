@@ -22,6 +22,8 @@ final class Intent: Sendable {
     var isCreation = false
     var isDeletion = false
     var container: String?
+    /// Where the record was shown before.
+    var from: String?
     var counts = 0
     /// Whether the store said that it is kept, or the server that it is done.
     var isAcknowledged = false
@@ -199,7 +201,7 @@ extension Intent.State {
       missing.append(text.isEmpty ? "the clearing of \(field)" : text)
     }
     if let container = deed.container, !deed.isCreation, !later.contains(where: { $0.container != nil }),
-      !wasIn(container, deed),
+      !wasIn(container, deed), !isBack(deed),
       server[deed.record].flatMap({ $0 }) != nil
     {
       missing.append("the move")
@@ -212,6 +214,14 @@ extension Intent.State {
     let places = places[deed.record] ?? []
     return places.last { $0.deeds <= deed.number }?.container == container
       || places.contains { $0.deeds > deed.number && $0.container == container }
+  }
+
+  /// Whether a move ends where the record was before one that no server has heard of: there and back is no change.
+  private func isBack(_ deed: Intent.Deed) -> Bool {
+    deeds[..<deed.number].contains {
+      $0.record == deed.record && $0.device == deed.device && $0.container != nil && !$0.isReached
+        && $0.from == deed.container
+    }
   }
 
   private func isCleared(_ field: String, of record: String) -> Bool {

@@ -126,4 +126,55 @@ struct WidePinnedPlaceTests {
       ])
     #expect(found == [])
   }
+
+  @Test("There and back in one transaction is no move")
+  func thereAndBack() async throws {
+    let found = try await WideRunner.problems(
+      seed: 73835,
+      [
+        .init(policy: .clientWins, refusals: .quarantine, batch: 1, page: 1, skew: 0, scopes: [""]),
+        .init(policy: .clientWins, refusals: .quarantine, batch: 5, page: 6, skew: 77645946, scopes: [""]),
+        .init(
+          policy: .clientWins, refusals: .quarantine, batch: 3, page: 3, skew: 69465601,
+          scopes: ["Sheet", "box/1"]),
+      ],
+      [
+        .sync(0, .both, [.lostAnswer], during: .init(what: .count, record: 0, place: 2)),
+        .write(2, .init(what: .note, record: 0, place: 1)),
+        .together(2, [.init(what: .late, record: 0, place: 2), .init(what: .create, record: 1, place: 2)]),
+        .sync(0, .both, [], during: nil),
+        .online(2, .init(what: .move, record: 1, place: 1), only: false, []),
+        .together(
+          0,
+          [
+            .init(what: .move, record: 0, place: 1), .init(what: .own, record: 3, place: 2),
+            .init(what: .move, record: 0, place: 2),
+          ]),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("Made again over a deletion, a record keeps what it was edited on")
+  func madeAgain() async throws {
+    let found = try await WideRunner.problems(
+      seed: 78858,
+      [
+        .init(policy: .changedFields, refusals: .keep, batch: 4, page: 6, skew: 0, scopes: [""]),
+        .init(
+          policy: .changedFields, refusals: .discard, batch: 1, page: 6, skew: -61788819,
+          scopes: ["Sheet", "box"]),
+        .init(policy: .changedFields, refusals: .discard, batch: 4, page: 6, skew: 151055, scopes: [""]),
+        .init(policy: .changedFields, refusals: .discard, batch: 3, page: 6, skew: 46105778, scopes: [""]),
+      ],
+      [
+        .online(3, .init(what: .late, record: 1, place: 2), only: false, []),
+        .draft(1, .init(what: .pen, record: 1, place: 0)),
+        .sync(2, .both, [], during: nil),
+        .write(3, .init(what: .delete, record: 1, place: 0)),
+        .sync(3, .both, [], during: nil),
+        .online(
+          2, .init(what: .note, record: 1, place: 1), only: false, [.none, .late, .lostRequest]),
+      ])
+    #expect(found == [])
+  }
 }

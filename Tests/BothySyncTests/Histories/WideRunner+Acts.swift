@@ -80,7 +80,7 @@ extension WideRunner {
       return (deed, nil)
     case (.move, _?):
       guard place != container else { return nil }
-      deed.container = place
+      (deed.container, deed.from) = (place, container)
     case (_, nil), (.remake, _?):
       sheet = Sheet(id: id)
       deed.isCreation = true
