@@ -86,7 +86,8 @@ enum InboxDecision {
       // A deletion accepted as synced stays on the server: the next pull, which asks for it, brings the record back.
       try Outbox.remove(id, note(.keptLocal), in: transaction)
       // It is not what the server has: any word of the server is newer, and an edit is compared with what it says.
-      if entry.kind != .delete && entry.base != nil {
+      // Deleted, it may have been made again since.
+      if entry.base != nil {
         try transaction.setVersion(Outbox.agedVersion, table, id: id.id)
       }
     case .evict:

@@ -64,15 +64,20 @@ enum Following {
     try SyncValues.set(key, JSONValue.array(value).canonicalText, in: transaction)
   }
 
-  /// Records with pending work go when it is done, or stay after all.
+  /// Records with pending work go when it is done, or stay after all: those that are followed where they are here, or
+  /// where the server has them.
   private static func reconsider(
     _ before: [PullScope], _ now: [PullScope], in transaction: WriteTransaction
   ) throws {
     for entry in try Outbox.entries(in: transaction) {
-      let container = try Outbox.container(of: entry, in: transaction)
-      let isFollowed = now.contains { $0.contains(container) }
-      if isFollowed && entry.isLeaving { try Outbox.leave(entry.record, isLeaving: false, in: transaction) }
-      if !isFollowed, before.contains(where: { $0.contains(container) }) {
+      let places = [
+        try Outbox.container(of: entry, in: transaction),
+        try Outbox.serverContainer(of: entry, in: transaction),
+      ]
+      func isIn(_ scopes: [PullScope]) -> Bool { scopes.contains { places.contains(where: $0.contains) } }
+      if isIn(now) {
+        if entry.isLeaving { try Outbox.leave(entry.record, isLeaving: false, in: transaction) }
+      } else if isIn(before) {
         try Outbox.leave(entry.record, in: transaction)
       }
     }

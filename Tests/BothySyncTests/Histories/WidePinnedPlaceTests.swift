@@ -177,4 +177,24 @@ struct WidePinnedPlaceTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A pending record stays that the server has where it is still followed")
+  func followedElsewhere() async throws {
+    let found = try await WideRunner.problems(
+      seed: 12182,
+      [
+        .init(policy: .clientWins, refusals: .keep, batch: 5, page: 5, skew: 0, scopes: [""]),
+        .init(
+          policy: .clientWins, refusals: .discard, batch: 6, page: 6, skew: -14_608_429, scopes: ["Sheet"]),
+        .init(policy: .clientWins, refusals: .quarantine, batch: 4, page: 1, skew: 15_237_520, scopes: [""]),
+      ],
+      [
+        .online(1, .init(what: .title, record: 5, place: 1), only: false, [.lostAnswer, .busy]),
+        .write(2, .init(what: .title, record: 5, place: 0)),
+        .sync(2, .both, [], during: nil),
+        .follow(1, ["Sheet", "box"]),
+        .sync(1, .both, [.duplicated, .busy], during: nil),
+      ])
+    #expect(found == [])
+  }
 }

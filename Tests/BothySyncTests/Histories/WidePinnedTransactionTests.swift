@@ -149,4 +149,24 @@ struct WidePinnedTransactionTests {
       ])
     #expect(found == [])
   }
+
+  @Test("What was deleted together, made again and accepted as synced is the server's")
+  func acceptedMadeAgain() async throws {
+    let found = try await WideRunner.problems(
+      seed: 18938,
+      [
+        .init(policy: .fieldMerge, refusals: .quarantine, batch: 1, page: 1, skew: 0, scopes: ["box/1"]),
+        .init(policy: .fieldMerge, refusals: .quarantine, batch: 4, page: 3, skew: -84_320_901, scopes: [""]),
+        .init(policy: .fieldMerge, refusals: .discard, batch: 1, page: 1, skew: -75_827_877, scopes: [""]),
+      ],
+      [
+        .write(0, .init(what: .late, record: 4, place: 2)),
+        .online(0, .init(what: .create, record: 5, place: 1), only: false, []),
+        .sync(0, .both, [], during: nil),
+        .together(0, [.init(what: .delete, record: 4, place: 1), .init(what: .late, record: 5, place: 2)]),
+        .write(0, .init(what: .count, record: 4, place: 0)),
+        .decide(0, 4, .acceptLocal),
+      ])
+    #expect(found == [])
+  }
 }
