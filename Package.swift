@@ -27,6 +27,8 @@ let package = Package(
     .library(name: "Bothy", targets: ["Bothy"]),
     .library(name: "BothyStore", targets: ["BothyStore"]),
     .library(name: "BothySync", targets: ["BothySync"]),
+    .library(name: "BothyProtocol", targets: ["BothyProtocol"]),
+    .library(name: "BothySyncService", targets: ["BothySyncService"]),
     .library(name: "BothyCache", targets: ["BothyCache"]),
     .library(name: "BothyGeo", targets: ["BothyGeo"]),
     .library(name: "BothySettings", targets: ["BothySettings"]),
@@ -57,10 +59,24 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.0"..<"605.0.0"),
   ],
   targets: [
-    .target(name: "BothyStore", dependencies: [grdb, sqlite, log, "CBothySQLite"], swiftSettings: strict),
+    .target(name: "BothyCore", dependencies: ["CBothyZlib"], swiftSettings: strict),
+    .target(
+      name: "BothyStore", dependencies: ["BothyCore", grdb, sqlite, log, "CBothySQLite"],
+      swiftSettings: strict),
+    .target(
+      name: "BothyProtocol", dependencies: ["BothyStore", .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: strict),
     .target(
       name: "BothySync",
-      dependencies: ["BothyStore", grdb, log, .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: [
+        "BothyStore", "BothyProtocol", grdb, log, .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "BothySyncService",
+      dependencies: [
+        "BothyStore", "BothyProtocol", grdb, log, .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: strict),
     .target(
       name: "BothyCache",
@@ -98,7 +114,8 @@ let package = Package(
     .systemLibrary(
       name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
-      name: "BothyPostgres", dependencies: ["BothyStore", "BothySync", "CPostgres"], swiftSettings: strict),
+      name: "BothyPostgres", dependencies: ["BothyStore", "BothySyncService", "CPostgres"],
+      swiftSettings: strict),
     .target(
       name: "BothyServer",
       dependencies: [
@@ -126,7 +143,8 @@ let package = Package(
     .executableTarget(
       name: "BothyTool",
       dependencies: [
-        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP",
+        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothySyncService", "BothyCache",
+        "BothyGeo", "BothyHTTP",
         "BothyServer", "BothyInspector", "BothyPostgres", httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
@@ -165,7 +183,9 @@ let package = Package(
       name: "PrayerTimes", dependencies: ["Bothy"], path: "Examples/PrayerTimes",
       exclude: ["README.md", "Data"],
       swiftSettings: strict),
-    .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
+    .target(
+      name: "BothyTesting", dependencies: ["BothyStore", "BothySync", "BothySyncService"],
+      swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
     .testTarget(
       name: "BothySettingsTests",
@@ -176,13 +196,16 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BothySyncTests",
-      dependencies: ["BothyStore", "BothySync", "BothyPostgres", "BothyTesting", grdb, log],
+      dependencies: [
+        "BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting", grdb, log,
+      ],
       swiftSettings: strict),
     .executableTarget(
-      name: "LedgerDriver", dependencies: ["BothyStore", "BothySync", "BothyPostgres"],
+      name: "LedgerDriver", dependencies: ["BothyStore", "BothySync", "BothySyncService", "BothyPostgres"],
       path: "Tests/LedgerDriver", swiftSettings: strict),
     .testTarget(
-      name: "BothyLedgerTests", dependencies: ["BothyStore", "BothySync", "BothyPostgres", "BothyTesting"],
+      name: "BothyLedgerTests",
+      dependencies: ["BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting"],
       swiftSettings: strict),
     .testTarget(
       name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],
@@ -203,7 +226,8 @@ let package = Package(
     .testTarget(
       name: "BothyHTTPTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyHTTP", "BothyServer", "BothyTesting", httpTypes, log,
+        "BothyStore", "BothySync", "BothySyncService", "BothyCache", "BothyHTTP", "BothyServer",
+        "BothyTesting", httpTypes, log,
         lifecycle,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -211,7 +235,8 @@ let package = Package(
     .testTarget(
       name: "BothyServerTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "BothyServer", "BothyPostgres", "BothyTesting",
+        "BothyStore", "BothySync", "BothySyncService", "BothyCache", "BothyGeo", "BothyServer",
+        "BothyPostgres", "BothyTesting",
         "CBothyZlib",
         httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -227,11 +252,13 @@ let package = Package(
     .testTarget(
       name: "BothyInspectorTests",
       dependencies: [
-        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyInspector",
+        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothySyncService", "BothyCache",
+        "BothyGeo", "BothyInspector",
         "BothyTesting", httpTypes, log,
       ],
       swiftSettings: strict),
-    .testTarget(name: "ReadmeTests", dependencies: ["Bothy", "BothyTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "ReadmeTests", dependencies: ["Bothy", "BothySyncService", "BothyTesting"], swiftSettings: strict),
     .testTarget(
       name: "BothyTests",
       dependencies: [

@@ -67,6 +67,7 @@ let package = Package(
         "Bars", "CFloor",
         .product(name: "BothyStore", package: "bothy"),
         .product(name: "BothySync", package: "bothy"),
+        .product(name: "BothySyncService", package: "bothy"),
         .product(name: "BothyHTTP", package: "bothy"),
         .product(name: "BothyServer", package: "bothy"),
         .product(name: "Logging", package: "swift-log"),

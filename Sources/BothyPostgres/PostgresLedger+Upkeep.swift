@@ -1,5 +1,5 @@
 import BothyStore
-public import BothySync
+public import BothySyncService
 
 /// What operators do with the spaces, and what is remembered for them beside the records. Each change is one transaction
 /// that holds the space's lock and may be done twice.

@@ -1,5 +1,5 @@
 import BothyStore
-public import BothySync
+public import BothySyncService
 import Foundation
 import Synchronization
 

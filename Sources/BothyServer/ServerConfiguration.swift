@@ -1,4 +1,4 @@
-public import BothySync
+public import BothySyncService
 import Foundation
 public import Logging
 public import Tracing

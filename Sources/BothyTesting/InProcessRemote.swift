@@ -1,5 +1,6 @@
 public import BothyStore
 public import BothySync
+public import BothySyncService
 import Foundation
 
 /// The real server rule in this process: every request and answer goes through its JSON, as over a network.

@@ -1,5 +1,6 @@
 public import BothyStore
 public import BothySync
+public import BothySyncService
 import Synchronization
 
 /// A server and its devices in one process: the real `Authority` on a ledger, devices on real files, a clock that a test

@@ -1,5 +1,6 @@
 public import BothyStore
 public import BothySync
+import BothySyncService
 
 /// All that a world holds at one moment, as a value: every record, every deletion the server remembers, all pending
 /// work and how far each device has pulled. Two of them can be compared, and `difference(from:)` says in sentences

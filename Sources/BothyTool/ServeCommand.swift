@@ -2,6 +2,7 @@ import ArgumentParser
 import BothyServer
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 import Logging
 

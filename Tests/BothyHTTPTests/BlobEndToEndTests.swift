@@ -2,6 +2,7 @@ import BothyHTTP
 import BothyServer
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTesting
 import Foundation
 import HTTPTypes

@@ -1,6 +1,7 @@
 import BothyHTTP
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTesting
 import Foundation
 import HTTPTypes

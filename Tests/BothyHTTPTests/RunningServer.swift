@@ -1,6 +1,7 @@
 import BothyHTTP
 import BothyServer
 import BothySync
+import BothySyncService
 import HTTPTypes
 import Logging
 import ServiceLifecycle

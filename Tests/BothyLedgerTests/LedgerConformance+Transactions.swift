@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 /// What holds among transactions: order, snapshots, joint commits.

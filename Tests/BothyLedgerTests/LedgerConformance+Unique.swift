@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 /// Unique fields, checked by the server's rule in the ledger's transaction.

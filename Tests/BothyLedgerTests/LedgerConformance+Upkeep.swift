@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 /// What operators do with a ledger, and what it remembers for them.

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 /// What every ledger must do. Each check is given a ledger whose space `s` is new.

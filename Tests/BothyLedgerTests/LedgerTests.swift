@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 @Suite("Ledgers in SQLite", .timeLimit(.minutes(5)))

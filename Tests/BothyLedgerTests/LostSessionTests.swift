@@ -1,6 +1,7 @@
 import BothyPostgres
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 /// What every ledger must do for those who run a server. Each check is given a ledger whose spaces are new.

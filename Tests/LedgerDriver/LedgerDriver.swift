@@ -1,6 +1,7 @@
 import BothyPostgres
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 
 /// Measures what group commit brings: writes a second of 32 callers at one space, with and without joint commits, in

@@ -1,4 +1,5 @@
 import Bothy
+import BothySyncService
 import BothyTesting
 import Foundation
 import Testing

@@ -10,7 +10,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # What the histories need of the package: a small one of its own builds in minutes.
-TARGETS = ["CBothySQLite", "CPostgres", "BothyStore", "BothySync", "BothyPostgres", "BothyTesting"]
 TESTS = ["Histories", "Support/FieldsText.swift", "Support/SeedMinutes.swift"]
 
 
@@ -48,13 +47,17 @@ let package = Package(
   dependencies: [{needed("grdb.swift")} {needed("swift-log")} {needed("swift-crypto")}],
   targets: [
     .target(name: "CBothySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .target(name: "CBothyZlib", linkerSettings: [.linkedLibrary("z")]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
-    .target(name: "BothyStore", dependencies: [grdb, sqlite, log, "CBothySQLite"], swiftSettings: strict),
-    .target(name: "BothySync", dependencies: ["BothyStore", grdb, log, crypto], swiftSettings: strict),
-    .target(name: "BothyPostgres", dependencies: ["BothyStore", "BothySync", "CPostgres"], swiftSettings: strict),
-    .target(name: "BothyTesting", dependencies: ["BothyStore", "BothySync"], swiftSettings: strict),
+    .target(name: "BothyCore", dependencies: ["CBothyZlib"], swiftSettings: strict),
+    .target(name: "BothyStore", dependencies: ["BothyCore", grdb, sqlite, log, "CBothySQLite"], swiftSettings: strict),
+    .target(name: "BothyProtocol", dependencies: ["BothyStore", crypto], swiftSettings: strict),
+    .target(name: "BothySync", dependencies: ["BothyProtocol", grdb, log, crypto], swiftSettings: strict),
+    .target(name: "BothySyncService", dependencies: ["BothyProtocol", grdb, log, crypto], swiftSettings: strict),
+    .target(name: "BothyPostgres", dependencies: ["BothySyncService", "CPostgres"], swiftSettings: strict),
+    .target(name: "BothyTesting", dependencies: ["BothySync", "BothySyncService"], swiftSettings: strict),
     .testTarget(
-      name: "BothySyncTests", dependencies: ["BothyStore", "BothySync", "BothyPostgres", "BothyTesting", log],
+      name: "BothySyncTests", dependencies: ["BothyPostgres", "BothyTesting", log],
       sources: {json.dumps(TESTS)}, swiftSettings: strict),
   ])
 """

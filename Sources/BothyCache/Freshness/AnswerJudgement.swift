@@ -1,3 +1,4 @@
+import BothyCore
 package import Foundation
 package import HTTPTypes
 

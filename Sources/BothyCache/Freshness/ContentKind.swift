@@ -1,3 +1,4 @@
+import BothyCore
 internal import Foundation
 internal import HTTPTypes
 

@@ -1,3 +1,4 @@
+import BothyCore
 package import HTTPTypes
 
 /// A request's own conditions, held against a stored entry (RFC 9111 §4.3.2): for those who serve others.

@@ -1,3 +1,4 @@
+import BothyCore
 package import HTTPTypes
 
 /// Asking whether what is stored is still right, and what a 304 changes of it (RFC 9111 §4.3).

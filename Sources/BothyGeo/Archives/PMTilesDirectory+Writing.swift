@@ -1,4 +1,5 @@
 import BothyCache
+import BothyCore
 import Foundation
 
 /// Directories as bytes: one that fits beside the header, or one of directories and these (specification, version 3,

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyCore
 import Foundation
 
 /// What was found when every tile of an archive was read.

@@ -1,4 +1,5 @@
 public import BothyCache
+import BothyCore
 public import Foundation
 
 /// Makes an archive of tiles. The file has its name only once it is finished, so nobody ever opens half of one.

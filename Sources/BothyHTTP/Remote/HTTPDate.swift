@@ -2,7 +2,7 @@ import BothyStore
 import HTTPTypes
 
 /// Dates in the headers of answers (RFC 9110 section 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// What PostgreSQL or the way to it answered in place of a result: its SQLSTATE, if it got so far, and its message.
 struct PostgresFailure: Error, CustomStringConvertible {

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import Foundation
 
 /// Threads that each hold one connection and do one job after another: libpq waits for answers by blocking.

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// The writes to one space that share a transaction, through as many attempts as it takes.
 struct GroupCommit {

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// What changed, by whom and when: appended with each change, dropped past a number.
 extension PostgresTransaction {

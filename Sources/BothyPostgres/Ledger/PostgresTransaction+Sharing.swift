@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// Lists, what is shared with them, and notices.
 extension PostgresTransaction {

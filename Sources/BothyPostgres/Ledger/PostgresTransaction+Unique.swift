@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// Who has which values of unique fields.
 extension PostgresTransaction {

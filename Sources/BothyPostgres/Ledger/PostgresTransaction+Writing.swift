@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// Records, their departures and the outcomes of operations, as they are stored.
 extension PostgresTransaction {

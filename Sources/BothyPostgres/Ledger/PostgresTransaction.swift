@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// One transaction of a `PostgresLedger`, or the part of one that belongs to one of several writes.
 ///

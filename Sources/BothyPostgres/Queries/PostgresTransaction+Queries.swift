@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 
 /// Queries over the records' fields.
 ///

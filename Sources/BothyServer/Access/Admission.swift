@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import Synchronization
 
 /// That a caller was let into a space, for as long as the call lasts: what an event stream asks before each line.

@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import HTTPTypes
 import Logging
 

@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import HTTPTypes
 
 /// The door: which token was sent and what it opens, and how often somebody may come in.

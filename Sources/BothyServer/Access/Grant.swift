@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 
 /// What a token opens: for whom, which spaces, until when.
 struct Grant: Sendable, Equatable {

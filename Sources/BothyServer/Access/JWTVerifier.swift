@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import JWTKit
 
 /// Tells what a JSON Web Token opens (RFC 7519, with the care of RFC 8725).

@@ -1,5 +1,5 @@
 public import BothyStore
-import BothySync
+import BothySyncService
 import Crypto
 
 /// The tokens file: who may enter, with the SHA-256 digests of the tokens.

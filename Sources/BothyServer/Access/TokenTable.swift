@@ -1,5 +1,5 @@
 public import BothyStore
-import BothySync
+import BothySyncService
 import Crypto
 
 /// Who enters with which token, and which spaces are open to them.

@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import Synchronization
 
 /// When a device was last noted to have what it pulled: once an hour is enough to know how far devices are, and a pull

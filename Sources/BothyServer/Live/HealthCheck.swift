@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import Synchronization
 
 /// Whether the database answers, said within a bounded time.

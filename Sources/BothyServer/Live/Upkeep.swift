@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import Logging
 import ServiceLifecycle
 

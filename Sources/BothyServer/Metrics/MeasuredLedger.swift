@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import Tracing
 
 /// A ledger whose transactions are timed, counted and traced.

@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import CoreMetrics
 
 /// What the server counts: requests and their latency by route, operations by verdict, open event streams.

@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import Foundation
 
 /// The query of a URL, decoded once; of a repeated name the first value counts.

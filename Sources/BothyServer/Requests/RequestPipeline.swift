@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import Foundation
 import HTTPTypes
 import Hummingbird

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import HTTPTypes
 
 /// A request that is answered with an error: the status, a word to branch on, a sentence for people.

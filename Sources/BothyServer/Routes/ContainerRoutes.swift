@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import HTTPTypes
 
 /// What containers hold, without their records: listings with validators, and digests.

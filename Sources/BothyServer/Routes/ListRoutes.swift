@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import HTTPTypes
 
 /// The caller's own lists of principals, which records can be shared with.

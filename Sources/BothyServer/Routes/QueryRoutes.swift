@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import HTTPTypes
 
 /// Queries, which come as the Query document that tools and stores use too.

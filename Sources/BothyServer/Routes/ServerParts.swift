@@ -1,4 +1,4 @@
-import BothySync
+import BothySyncService
 import Logging
 
 /// What the handlers of all routes work with.

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import HTTPTypes
 
 /// What those who run the server ask: is it well, what has it done.

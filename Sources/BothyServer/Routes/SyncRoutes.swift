@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+import BothySyncService
 import HTTPTypes
 import Logging
 

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyCore
 import HTTPTypes
 
 /// Under which terms what lies in the folder of tiles is given: fields of the answer, and whether the caller has it.

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// A sync report as JSON.
 extension SyncReport {

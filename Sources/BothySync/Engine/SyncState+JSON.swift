@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// Where syncing stands as JSON, for whoever shows it.
 extension PendingCounts {

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// A decision as JSON and as sentences, for whoever shows it.
 extension JournalEntry {

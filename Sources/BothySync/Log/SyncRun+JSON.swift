@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// Past syncs as JSON, for whoever shows them.
 extension SyncRun {

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// Pending work as JSON, for whoever shows it.
 extension OutboxEntry {

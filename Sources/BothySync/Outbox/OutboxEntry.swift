@@ -120,15 +120,3 @@ public struct OutboxEntry: Sendable, Hashable {
     case quarantined = 2
   }
 }
-
-extension Operation.Kind {
-  package var number: Int64 {
-    switch self {
-    case .insert: 0
-    case .update: 1
-    case .delete: 2
-    }
-  }
-
-  package init(number: Int64) { self = number == 0 ? .insert : number == 1 ? .update : .delete }
-}

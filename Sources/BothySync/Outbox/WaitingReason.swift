@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// Why the next sync may not send a pending entry, as far as the file says. Knows nothing of the network.
 package enum WaitingReason: Sendable, Hashable {

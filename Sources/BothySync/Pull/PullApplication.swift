@@ -269,12 +269,3 @@ extension PullApplication {
     }
   }
 }
-
-extension String {
-  /// Whether this version is newer than `other`. Versions that are decimal numbers are ordered; of others all
-  /// that is known is whether they differ.
-  func isNewer(than other: String) -> Bool {
-    if let mine = Int64(self), let theirs = Int64(other) { return mine > theirs }
-    return self != other
-  }
-}

@@ -107,3 +107,10 @@ struct BoundRemote: RemoteStorage {
   }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }
+
+extension FileIdentity {
+  fileprivate init(_ binding: ServerBinding) {
+    self.init(
+      server: binding.history?.server, space: binding.history?.space, principal: binding.owner?.principal)
+  }
+}

@@ -155,15 +155,6 @@ struct ServerBinding: Sendable, Equatable {
 }
 
 extension ServerHistory {
-  /// Says that `found` is another server or another space than this.
-  func refusal(_ found: ServerHistory) -> String {
-    let other =
-      server == found.server
-      ? "'\(found.space)' is another space." : "the server that answered is another one (\(found.server))."
-    return "The file was synced with the space '\(space)' of the server \(server); \(other) "
-      + "Nothing was sent or removed."
-  }
-
   /// What a file that is kept apart says of another server.
   static let apart =
     "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."

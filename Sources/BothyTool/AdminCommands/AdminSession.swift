@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothySync
+import BothySyncService
 import Foundation
 
 /// The database of a server, as `bothy serve --database` names it.

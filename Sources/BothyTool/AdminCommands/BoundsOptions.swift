@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothySync
+import BothySyncService
 
 /// What one request may cost a server.
 struct BoundsOptions: ParsableArguments {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 
 /// `bothy admin epoch`: telling devices that the server's history is another one.

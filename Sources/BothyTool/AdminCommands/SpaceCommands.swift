@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyStore
 import BothySync
+import BothySyncService
 
 /// `bothy admin spaces`: what there is, space by space.
 struct SpacesCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyStore
 import BothySync
+import BothySyncService
 
 /// `bothy admin export`: a space as text.
 struct ExportSpaceCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import BothyServer
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 import Logging
 import ServiceLifecycle

@@ -2,6 +2,7 @@ import BothyPostgres
 import BothyServer
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 
 /// Where a server keeps its spaces, blobs and the secrets it is handed: one SQLite file and folders beside it, or

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyCore
 import BothyTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyCore
 import HTTPTypes
 import Testing
 

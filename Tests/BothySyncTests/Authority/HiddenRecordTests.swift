@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 /// What somebody can learn by operations about records that they may not see.

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 @Suite("The server's judgement of one operation", .timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Testing
 
 @Suite("The server's rule for sharing", .timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTesting
 
 /// Carries out a history on devices and a server in this process, then brings calm and looks at what is left.

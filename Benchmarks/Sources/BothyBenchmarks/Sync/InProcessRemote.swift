@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import Foundation
 
 /// The server's rule and its ledger in this process, with every request and answer written and read as JSON, as

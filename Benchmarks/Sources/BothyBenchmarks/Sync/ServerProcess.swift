@@ -2,6 +2,7 @@ import Bars
 import BothyHTTP
 import BothyServer
 import BothySync
+import BothySyncService
 import Foundation
 import Logging
 

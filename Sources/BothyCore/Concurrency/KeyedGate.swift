@@ -1,0 +1,31 @@
+import Synchronization
+
+/// A gate for each key: tasks of one key run one after the other, in the order they came. Keeps nothing of a key that is not
+/// in use.
+package final class KeyedGate<Key: Hashable & Sendable>: Sendable {
+  private struct Line {
+    var gate = Gate()
+    var users = 0
+  }
+
+  private let lines = Mutex<[Key: Line]>([:])
+
+  package init() {}
+
+  /// Runs `body` when those before it are done. Throws `CancellationError` when the task is cancelled before.
+  package func withGate<Result: Sendable>(of key: Key, _ body: () async throws -> Result) async throws
+    -> Result
+  {
+    let gate = lines.withLock { lines in
+      lines[key, default: Line()].users += 1
+      return lines[key, default: Line()].gate
+    }
+    defer {
+      lines.withLock { lines in
+        lines[key]?.users -= 1
+        if lines[key]?.users == 0 { lines[key] = nil }
+      }
+    }
+    return try await gate.withGate { try await body() }
+  }
+}

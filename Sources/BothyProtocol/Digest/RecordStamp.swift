@@ -1,0 +1,88 @@
+public import BothyStore
+
+/// What tells whether two copies of a record are equal, without its fields.
+public struct RecordStamp: Sendable, Hashable {
+  /// The record by type and id.
+  public var id: RecordID
+  /// The server's stamp of its last change.
+  public var version: String
+  /// The first eight bytes of the record's hash, as in `ScopeDigest`.
+  public var hash: UInt64
+
+  /// What servers answer with; `hash` is made as for a `ScopeDigest`.
+  public init(id: RecordID, version: String, hash: UInt64) {
+    self.id = id
+    self.version = version
+    self.hash = hash
+  }
+}
+
+extension RecordID {
+  /// Which of `count` parts of a scope the record belongs to, for comparing part by part: the 64 bits of FNV-1a over
+  /// the type, a zero byte and the id, modulo `count`.
+  package func part(of count: Int) -> Int {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in type.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    hash = hash &* 0x100_0000_01b3
+    for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return Int(hash % UInt64(max(count, 1)))
+  }
+}
+
+extension RecordStamp {
+  /// Writes `{"type","id","version","hash"}`, the hash in 16 hexadecimal digits.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("type")
+    writer.value(id.type)
+    writer.key("id")
+    writer.value(id.id)
+    writer.key("version")
+    writer.value(version)
+    writer.key("hash")
+    writer.value(hash.hexadecimal)
+    writer.endObject()
+  }
+
+  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  public init(from reader: inout JSONReader) throws {
+    var stamp = RecordStamp(id: RecordID(type: "", id: ""), version: "", hash: 0)
+    try reader.object { name, reader in
+      switch name {
+      case "type": stamp.id.type = try reader.string()
+      case "id": stamp.id.id = try reader.string()
+      case "version": stamp.version = try reader.string()
+      case "hash":
+        guard let hash = UInt64(try reader.string(), radix: 16) else {
+          throw JSONError(reason: "a hash is 16 hexadecimal digits", offset: reader.offset)
+        }
+        stamp.hash = hash
+      default: try reader.skip()
+      }
+    }
+    self = stamp
+  }
+
+  /// Parses the answer `{"records":[…]}`; unknown members are skipped. Throws `JSONError`.
+  public static func list(decoding bytes: some ContiguousBytesSource) throws -> [RecordStamp] {
+    var found: [RecordStamp]?
+    try JSONReader.read(bytes) { reader in
+      try reader.object { name, reader in
+        guard name == "records" else { return try reader.skip() }
+        var stamps: [RecordStamp] = []
+        try reader.array { stamps.append(try RecordStamp(from: &$0)) }
+        found = stamps
+      }
+    }
+    guard let stamps = found else { throw JSONError(reason: "stamps need 'records'", offset: 0) }
+    return stamps
+  }
+}
+
+extension UInt64 {
+  /// 16 digits.
+  package var hexadecimal: String {
+    let digits = String(self, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

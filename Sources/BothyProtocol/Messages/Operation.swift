@@ -1,0 +1,222 @@
+public import BothyStore
+
+/// One conditional change that a device asks the server to make.
+///
+/// Its `id` is fixed before the first send and reused on every retry: the server applies an operation once and
+/// answers a repetition with the first outcome.
+public struct Operation: Sendable, Hashable {
+  /// What is to be done to the record; the raw values are those of the wire.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Make it: a conflict if there is a live record of that id.
+    case insert
+    /// Change it: a conflict unless it is at `base`.
+    case update
+    /// Delete it: a conflict unless it is at `base`.
+    case delete
+  }
+
+  /// 1 to 128 bytes, unlike any other of the device; those made later sort behind.
+  public var id: String
+  /// Whether the record is to be made, changed or deleted.
+  public var kind: Kind
+  /// The record it is about, by type and id.
+  public var record: RecordID
+  /// The container of a new record; nil means the type's own.
+  public var container: String?
+  /// The version that the change was made against; nil for a record that the server has never acknowledged.
+  public var base: String?
+  /// The operation of the same request that the change was made on top of, by its id; its result takes the place of `base`.
+  /// Where the server does not apply that one, this one waits.
+  public var after: String?
+  /// The fields to set. A null clears the field.
+  public var fields: [String: JSONValue]
+  /// When the user made the change, in milliseconds, corrected to the server's clock; nil lets the server say.
+  public var modified: Int64?
+  /// Values of sensitive fields, which are no part of the record.
+  public var secrets = Secrets()
+  /// Whom to let in or shut out, with the change or by itself.
+  public var sharing: SharingChange?
+
+  /// The together-write it belongs to; nil for an operation that stands for itself.
+  public var group: Group?
+
+  /// Operations that the server applies together or not at all. They stand next to each other in one request.
+  public struct Group: Sendable, Hashable {
+    /// A name that is unique in the request.
+    public var id: String
+    /// How many operations the group has. The server applies none of a group that came with fewer.
+    public var size: Int
+
+    /// - Parameter size: all of them, this one included.
+    public init(id: String, size: Int) {
+      self.id = id
+      self.size = size
+    }
+  }
+
+  /// - Parameter base: nil for an insert, unless it gives back what the server lost; an update or a deletion without it is a conflict.
+  public init(
+    id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
+    fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,
+    group: Group? = nil
+  ) {
+    self.id = id
+    self.kind = kind
+    self.record = record
+    self.container = container
+    self.base = base
+    self.fields = fields
+    self.modified = modified
+    self.sharing = sharing
+    self.group = group
+  }
+}
+
+extension Operation {
+  /// Writes `{"id","kind","type","record","container"?,"base"?,"after"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
+  /// "group"?,"secrets"?}`: set fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("id")
+    writer.value(id)
+    writer.key("kind")
+    writer.value(kind.rawValue)
+    writer.key("type")
+    writer.value(record.type)
+    writer.key("record")
+    writer.value(record.id)
+    if let container {
+      writer.key("container")
+      writer.value(container)
+    }
+    if let base {
+      writer.key("base")
+      writer.value(base)
+    }
+    if let after {
+      writer.key("after")
+      writer.value(after)
+    }
+    if let modified {
+      writer.key("modified")
+      writer.value(modified)
+    }
+    if let group {
+      writer.key("group")
+      writer.beginObject()
+      writer.key("id")
+      writer.value(group.id)
+      writer.key("size")
+      writer.value(group.size)
+      writer.endObject()
+    }
+    if !secrets.isEmpty {
+      writer.key("secrets")
+      JSONValue.write(secrets.values.mapValues { .string($0) }, to: &writer)
+    }
+    if kind != .delete { writeFields(to: &writer) }
+    if let sharing {
+      writer.key("sharing")
+      sharing.write(to: &writer)
+    }
+    writer.endObject()
+  }
+
+  private func writeFields(to writer: inout JSONWriter) {
+    writer.key("fields")
+    JSONValue.write(fields, leavingOutNulls: true, to: &writer)
+    if fields.values.contains(where: \.isNull) {
+      let cleared = fields.filter { $0.value.isNull }.keys.sorted()
+      writer.key("cleared")
+      writer.beginArray()
+      for name in cleared { writer.value(name) }
+      writer.endArray()
+    }
+  }
+
+  /// Reads what `write` writes. Throws `JSONError` for a missing or unknown member or kind.
+  public init(from reader: inout JSONReader) throws {
+    var members = Members()
+    try reader.object { name, reader in try members.read(name, &reader) }
+    guard let id = members.id, let kind = members.kind, let type = members.type, let record = members.record
+    else {
+      throw JSONError(reason: "an operation needs 'id', 'kind', 'type' and 'record'", offset: reader.offset)
+    }
+    for name in members.cleared { members.fields[name] = .null }
+    self.init(
+      id: id, kind: kind, record: RecordID(type: type, id: record), container: members.container,
+      base: members.base, fields: members.fields, modified: members.modified, sharing: members.sharing,
+      group: members.group)
+    after = members.after
+    secrets = Secrets(members.secrets)
+  }
+
+  private struct Members {
+    var id: String?
+    var kind: Kind?
+    var type: String?
+    var record: String?
+    var container: String?
+    var base: String?
+    var after: String?
+    var modified: Int64?
+    var fields: [String: JSONValue] = [:]
+    var cleared: [String] = []
+    var secrets: [String: String] = [:]
+    var sharing: SharingChange?
+    var group: Group?
+
+    mutating func read(_ name: String, _ reader: inout JSONReader) throws {
+      switch name {
+      case "id": id = try reader.string()
+      case "kind":
+        let text = try reader.string()
+        guard let known = Kind(rawValue: text) else {
+          throw JSONError(reason: "'\(text)' is no kind of operation", offset: reader.offset)
+        }
+        kind = known
+      case "type": type = try reader.string()
+      case "record": record = try reader.string()
+      case "container": container = try reader.nextIsNull() ? nil : reader.string()
+      case "base": base = try reader.nextIsNull() ? nil : reader.string()
+      case "after": after = try reader.nextIsNull() ? nil : reader.string()
+      case "modified": modified = try reader.nextIsNull() ? nil : reader.int()
+      case "sharing": sharing = try reader.nextIsNull() ? nil : SharingChange(from: &reader)
+      case "secrets": try reader.object { secrets[$0] = try $1.string() }
+      case "fields": try reader.object { fields[$0] = try JSONValue(from: &$1) }
+      case "group": group = try reader.nextIsNull() ? nil : Group(from: &reader)
+      case "cleared": try reader.array { cleared.append(try $0.string()) }
+      default: throw JSONError(reason: "an operation has no member '\(name)'", offset: reader.offset)
+      }
+    }
+  }
+}
+
+extension Operation.Group {
+  fileprivate init(from reader: inout JSONReader) throws {
+    var group = Operation.Group(id: "", size: 0)
+    try reader.object { name, reader in
+      switch name {
+      case "id": group.id = try reader.string()
+      case "size": group.size = Int(clamping: try reader.int())
+      default: throw JSONError(reason: "a group has no member '\(name)'", offset: reader.offset)
+      }
+    }
+    guard !group.id.isEmpty, group.size > 0 else {
+      throw JSONError(reason: "a group needs 'id' and a 'size' of at least 1", offset: reader.offset)
+    }
+    self = group
+  }
+}
+
+extension Operation.Kind {
+  package var number: Int64 {
+    switch self {
+    case .insert: 0
+    case .update: 1
+    case .delete: 2
+    }
+  }
+
+  package init(number: Int64) { self = number == 0 ? .insert : number == 1 ? .update : .delete }
+}

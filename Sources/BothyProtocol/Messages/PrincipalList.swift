@@ -1,0 +1,99 @@
+public import BothyStore
+
+/// A named group of principals that records can be shared with: a list of friends. It belongs to the principal
+/// that made it, lives on the server, and is seen by its owner alone.
+///
+/// On the wire and in ledgers it is a record of the type `bothy_list`, which every server knows.
+public struct PrincipalList: Sendable, Hashable, Identifiable {
+  /// What records are shared with: the id of the list's record.
+  public var id: String
+  /// What the owner calls it; two lists may have the same.
+  public var name: String
+  /// The names of the principals, in the order the owner gave them.
+  public var members: [String]
+  /// The stamp of the server's last change; nil for a list that the server has not seen.
+  public var version: String?
+
+  /// Makes no request: `SyncedStore.create` brings it to the server, which takes ten thousand members at most.
+  public init(id: String = UUIDv7.make(), name: String, members: [String] = [], version: String? = nil) {
+    self.id = id
+    self.name = name
+    self.members = members
+    self.version = version
+  }
+}
+
+extension PrincipalList {
+  /// The name of the type; no app can declare one that begins so.
+  public static let typeName = "bothy_list"
+
+  /// How servers check such records.
+  package static let schema = TypeSchema(
+    typeName, fields: [FieldSchema("name", .text), FieldSchema("members", .json)], writeMode: .remoteOnly,
+    permissions: Permissions(
+      create: .authenticated, read: .owner, update: .owner, delete: .owner, share: .nobody))
+
+  /// The most members of one list.
+  package static let memberLimit = 10_000
+
+  /// The list as a record: its type is `typeName`.
+  public var recordID: RecordID { RecordID(type: Self.typeName, id: id) }
+
+  package static func recordID(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }
+
+  /// The fields of the list's record.
+  public var fields: [String: JSONValue] {
+    ["name": .string(name), "members": .array(members.map { .string($0) })]
+  }
+
+  /// The list in a live record. Throws `JSONError` for a record of another shape.
+  public init(_ record: ServerRecord) throws {
+    let fields = try record.fields.members()
+    guard record.id.type == Self.typeName, !record.isDeleted, let name = fields["name"]?.stringValue else {
+      throw JSONError(reason: "\(record.id) is not a list of principals", offset: 0)
+    }
+    self.init(
+      id: record.id.id, name: name, members: Self.members(in: fields), version: record.version)
+  }
+
+  /// Writes `{"id","name","members","version"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+  }
+
+  /// Writes these members into the object that is open.
+  public func writeMembers(to writer: inout JSONWriter) {
+    writer.key("id")
+    writer.value(id)
+    writer.key("name")
+    writer.value(name)
+    writer.key("members")
+    writer.beginArray()
+    for member in members { writer.value(member) }
+    writer.endArray()
+    if let version {
+      writer.key("version")
+      writer.value(version)
+    }
+  }
+
+  package static func members(in fields: [String: JSONValue]) -> [String] {
+    fields["members"]?.arrayValue?.compactMap(\.stringValue) ?? []
+  }
+
+  /// What is wrong with the fields beyond their kinds.
+  package static func problem(with fields: [String: JSONValue]) -> Rejection.FieldError? {
+    let given = fields["members"]?.arrayValue
+    let members = members(in: fields)
+    guard let given, given.count == members.count, members.count <= memberLimit,
+      Set(members).count == members.count, members.allSatisfy({ (1...512).contains($0.utf8.count) })
+    else {
+      return .init(
+        field: "members", code: "invalid",
+        message: "The members are at most \(memberLimit) different names of 1 to 512 bytes, in an array.")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,71 @@
+import BothyStore
+
+/// A history of changes: the server that keeps it, the space that it is of, and its mark.
+///
+/// A device keeps the one that its file was synced with, sends it with each exchange, and compares it with each answer.
+public struct ServerHistory: Sendable, Hashable, Codable {
+  /// The identity of the server's database: made with it, and the same in every copy of it.
+  public var server: String
+  /// The name of the space.
+  public var space: String
+  /// The mark of the history, another one after a restore; empty for a space that was never written to.
+  public var epoch: String
+  /// The highest position known of the history: on a server that of the last change.
+  public var position: Int64
+
+  /// What servers tell of themselves, and devices of what they know.
+  public init(server: String, space: String, epoch: String, position: Int64 = 0) {
+    self.server = server
+    self.space = space
+    self.epoch = epoch
+    self.position = position
+  }
+
+  /// True if `later` goes on from this history: the same mark, and a position that is not lower.
+  package func isContinued(by later: ServerHistory) -> Bool {
+    if epoch.isEmpty && position == 0 { return true }
+    return epoch == later.epoch && position <= later.position
+  }
+}
+
+extension ServerHistory {
+  /// Writes `{"server","space","epoch","position"}`.
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("server")
+    writer.value(server)
+    writer.key("space")
+    writer.value(space)
+    writer.key("epoch")
+    writer.value(epoch)
+    writer.key("position")
+    writer.value(position)
+    writer.endObject()
+  }
+
+  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  package init(from reader: inout JSONReader) throws {
+    var history = ServerHistory(server: "", space: "", epoch: "")
+    try reader.object { name, reader in
+      switch name {
+      case "server": history.server = try reader.string()
+      case "space": history.space = try reader.string()
+      case "epoch": history.epoch = try reader.string()
+      case "position": history.position = try reader.int()
+      default: try reader.skip()
+      }
+    }
+    self = history
+  }
+}
+
+extension ServerHistory {
+  /// Says that `found` is another server or another space than this.
+  package func refusal(_ found: ServerHistory) -> String {
+    let other =
+      server == found.server
+      ? "'\(found.space)' is another space." : "the server that answered is another one (\(found.server))."
+    return "The file was synced with the space '\(space)' of the server \(server); \(other) "
+      + "Nothing was sent or removed."
+  }
+}

@@ -1,0 +1,143 @@
+public import BothyStore
+
+/// A record as the server has it: what pulls bring, what conflicts show, what ledgers keep.
+public struct ServerRecord: Sendable, Hashable {
+  /// Its type and its id within that.
+  public var id: RecordID
+  /// The path of the container it is in.
+  public var container: String
+  /// The opaque stamp of the last change. Bothy's own server gives its change position in decimal digits.
+  public var version: String
+  /// When the record was last edited, in milliseconds since 1970: the editor's server-corrected time, never
+  /// later than the server's own at that moment.
+  public var modified: Int64
+  /// When the record was made, in milliseconds since 1970: its first editor's server-corrected time. Nil where the server
+  /// does not tell.
+  public var created: Int64?
+  /// The principal that created the record, where the server knows one.
+  public var owner: String?
+  /// True for a tombstone: the record was deleted at `version`; `fields` is empty.
+  public var isDeleted: Bool
+  /// Its fields without those that have no value; of sensitive fields nothing.
+  public var fields: FieldsDocument
+  /// Whom the owner, or who else may, has let in. A tombstone keeps it: those who saw the record hear of its end.
+  public var sharing: Sharing
+
+  /// - Parameters:
+  ///   - container: nil stands for the type's own.
+  ///   - isDeleted: true makes a tombstone; give no fields then.
+  public init(
+    id: RecordID, container: String? = nil, version: String, modified: Int64, created: Int64? = nil,
+    owner: String? = nil, isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody
+  ) {
+    self.id = id
+    self.container = container ?? id.type
+    self.version = version
+    self.modified = modified
+    self.created = created
+    self.owner = owner
+    self.isDeleted = isDeleted
+    self.fields = fields
+    self.sharing = sharing
+  }
+}
+
+extension ServerRecord {
+  /// A record as it is known here.
+  package init(
+    id: RecordID, container: String?, version: String, metadata: RecordMetadata, fields: FieldsDocument,
+    sharing: Sharing = .nobody
+  ) {
+    self.init(
+      id: id, container: container, version: version, modified: metadata.modifiedTime ?? 0,
+      created: metadata.createdTime, owner: metadata.owner, fields: fields, sharing: sharing)
+  }
+
+  /// A time of 0 is one that is not known.
+  package var metadata: RecordMetadata {
+    RecordMetadata(created: created, modified: modified == 0 ? nil : modified, owner: owner)
+  }
+
+  /// Writes `{"type","id","container","version","modified","created"?,"owner"?,"sharing"?,"deleted"?,"fields"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("type")
+    writer.value(id.type)
+    writer.key("id")
+    writer.value(id.id)
+    writer.key("container")
+    writer.value(container)
+    writer.key("version")
+    writer.value(version)
+    writer.key("modified")
+    writer.value(modified)
+    if let created {
+      writer.key("created")
+      writer.value(created)
+    }
+    if let owner {
+      writer.key("owner")
+      writer.value(owner)
+    }
+    if !sharing.isEmpty {
+      writer.key("sharing")
+      sharing.write(to: &writer)
+    }
+    if isDeleted {
+      writer.key("deleted")
+      writer.value(true)
+    } else {
+      writer.key("fields")
+      writer.raw(fields.bytes)
+    }
+    writer.endObject()
+  }
+
+  /// Reads what `write` writes; unknown members are skipped, and the fields are not looked into. Throws `JSONError`.
+  public init(from reader: inout JSONReader) throws {
+    var type: String?
+    var id: String?
+    var container: String?
+    var version: String?
+    var modified: Int64 = 0
+    var created: Int64?
+    var owner: String?
+    var isDeleted = false
+    var fields = FieldsDocument.empty
+    var sharing = Sharing.nobody
+    try reader.object { name, reader in
+      switch name {
+      case "type": type = try reader.string()
+      case "id": id = try reader.string()
+      case "container": container = try reader.string()
+      case "version": version = try reader.string()
+      case "modified": modified = try reader.int()
+      case "created": created = try reader.nextIsNull() ? nil : reader.int()
+      case "owner": owner = try reader.nextIsNull() ? nil : reader.string()
+      case "sharing": sharing = try Sharing(from: &reader)
+      case "deleted": isDeleted = try reader.bool()
+      case "fields":
+        guard try reader.peek() == .object else {
+          throw JSONError(reason: "'fields' must be an object", offset: reader.offset)
+        }
+        fields = FieldsDocument(canonical: try reader.rawValue(upTo: .max))
+      default: try reader.skip()
+      }
+    }
+    guard let type, let id, let version else {
+      throw JSONError(reason: "a record needs 'type', 'id' and 'version'", offset: reader.offset)
+    }
+    self.init(
+      id: RecordID(type: type, id: id), container: container, version: version, modified: modified,
+      created: created, owner: owner, isDeleted: isDeleted, fields: fields, sharing: sharing)
+  }
+}
+
+extension String {
+  /// Whether this version is newer than `other`. Versions that are decimal numbers are ordered; of others all
+  /// that is known is whether they differ.
+  package func isNewer(than other: String) -> Bool {
+    if let mine = Int64(self), let theirs = Int64(other) { return mine > theirs }
+    return self != other
+  }
+}

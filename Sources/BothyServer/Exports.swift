@@ -1,0 +1,2 @@
+// What programs that embed the server see of its rule and its ledgers.
+@_exported public import BothySyncService

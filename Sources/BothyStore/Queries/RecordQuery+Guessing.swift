@@ -1,0 +1,83 @@
+extension RecordQuery {
+  /// The type that a ledger answers the query by, and the query as it can: without a schema the type is guessed, and
+  /// nothing is included. Throws `StoreError`.
+  package func resolved(in schema: Schema?) throws(StoreError) -> (type: TypeSchema, query: RecordQuery) {
+    guard let schema else {
+      var query = self
+      query.include = []
+      return (try GuessedFields.schema(for: query), query)
+    }
+    guard let type = schema[type] else {
+      throw StoreError(.unknownType, "The server's schema has no type '\(self.type)'.")
+    }
+    return (type, self)
+  }
+
+  /// The fields that the query names as a type, with the kinds that its values suggest. Throws `StoreError`
+  /// `.unknownField` for a name that no field can have.
+  package func guessedType() throws(StoreError) -> TypeSchema { try GuessedFields.schema(for: self) }
+}
+
+/// The fields that a query names, with the kinds that its values suggest: for a server that has no schema.
+private struct GuessedFields {
+  private var kinds: [String: FieldKind] = [:]
+
+  /// Throws `StoreError` `.unknownField` for a name that no field can have; names become part of the SQL.
+  static func schema(for query: RecordQuery) throws(StoreError) -> TypeSchema {
+    var guessed = GuessedFields()
+    guessed.visit(query.filter, depth: 0)
+    for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
+    for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
+      throw StoreError(.unknownField, "'\(name)' is no field's name: letters, digits and underscores are.")
+    }
+    return TypeSchema(
+      query.type,
+      fields: guessed.kinds.sorted { $0.key < $1.key }.map { FieldSchema($0.key, $0.value, optional: true) })
+  }
+
+  private static func isFieldName(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
+      }
+  }
+
+  /// Deeper than a query may be is left for the check to refuse.
+  private mutating func visit(_ predicate: Predicate, depth: Int) {
+    guard depth <= Predicate.maximumDepth else { return }
+    switch predicate {
+    case .all, .none, .matches: break
+    case .compare(let field, _, let value): note(field, value)
+    case .oneOf(let field, let values):
+      note(field, nil)
+      for value in values { note(field, value) }
+    case .contains(let field, _, _), .beginsWith(let field, _, _): note(field, .text(""))
+    case .includes(let field, _): note(field, .json("[]"))
+    case .near(let field, let centre, _): note(field, .coordinate(centre))
+    case .inside(let field, _): note(field, .coordinate(Coordinate(latitude: 0, longitude: 0)))
+    case .and(let parts), .or(let parts): for part in parts { visit(part, depth: depth + 1) }
+    case .not(let part): visit(part, depth: depth + 1)
+    }
+  }
+
+  /// A value tells the kind; without one the field counts as text until a value comes.
+  private mutating func note(_ field: String, _ value: FieldValue?) {
+    // A field of the app's may be called as what is kept beside the fields; that is asked for with a `_`.
+    if let pseudo = QueryField.pseudo(field), !pseudo.isMetadata || field.hasPrefix("_") { return }
+    let kind: FieldKind? =
+      switch value {
+      case nil, .null: nil
+      case .bool: .bool
+      case .int, .double: .double
+      case .text: .text
+      case .date: .date
+      case .data: .data
+      case .coordinate: .coordinate
+      case .json, .list: .json
+      }
+    kinds[field] = kind ?? kinds[field] ?? .text
+  }
+}

@@ -1,0 +1,2 @@
+// What embedding programs see of the messages that clients and servers share.
+@_exported public import BothyProtocol

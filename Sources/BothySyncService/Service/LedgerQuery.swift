@@ -1,0 +1,42 @@
+import BothyStore
+
+/// The SQL of a query over a ledger's records, whose fields are one JSON document.
+enum LedgerQuery {
+  /// The records of the query, in its order.
+  ///
+  /// Parameter 1 is the space; the returned arguments follow from parameter 2 on.
+  static func select(
+    _ query: RecordQuery, schema: Schema?, columns: String
+  ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
+    let (compiler, query) = try compiler(query, schema)
+    var select = try rows(query, compiler, columns)
+    select += try compiler.order(query)
+    select += compiler.limit(query)
+    return (select.sql, select.arguments)
+  }
+
+  /// Their number, with no regard to the limit.
+  static func count(
+    _ query: RecordQuery, schema: Schema?
+  ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
+    let (compiler, query) = try compiler(query, schema)
+    let count = try rows(query, compiler, "count(*)")
+    return (count.sql, count.arguments)
+  }
+
+  private static func rows(
+    _ query: RecordQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
+  ) throws(StoreError) -> SQLFragment {
+    let filter = try compiler.filter(query)
+    return SQLFragment(
+      "SELECT \(columns) FROM record WHERE space = ?1 AND type = ? AND deleted = 0 AND (\(filter.sql))",
+      [.text(query.type)] + filter.arguments)
+  }
+
+  private static func compiler(
+    _ query: RecordQuery, _ schema: Schema?
+  ) throws(StoreError) -> (QueryCompiler<DocumentColumns>, RecordQuery) {
+    let (type, query) = try query.resolved(in: schema)
+    return (QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)")), query)
+  }
+}

@@ -1,0 +1,271 @@
+import BothyStore
+
+/// Decides the operations of one request one after another, each seeing what those before it did. Pure: the
+/// records it may need are given, what is to be stored is collected.
+struct OperationBatch {
+  let judgement: Judgement
+  private(set) var head: Int64
+  private var records: [RecordID: LedgerRecord]
+  /// What the records were before the request.
+  private let originals: [RecordID: LedgerRecord]
+  private var changed: [RecordID: Int] = [:]
+  private var results: [LedgerRecord?] = []
+  /// Where records that were moved had been before the request.
+  private var origins: [RecordID: String] = [:]
+  /// What was done, in order.
+  private(set) var history: [HistoryEntry] = []
+  /// The operation of this request that failed to make a record, for those that refer to it.
+  private var failures: [RecordID: String] = [:]
+  /// The unique fields of the schema; nil where there are none.
+  let unique: UniqueFields?
+  /// The records that may have a value of a unique field.
+  private var holders: [UniqueValue: Set<String>]
+
+  init(
+    judgement: Judgement, head: Int64, records: [RecordID: LedgerRecord], unique: UniqueFields? = nil,
+    holders: [UniqueValue: Set<String>] = [:]
+  ) {
+    self.judgement = judgement
+    self.head = head
+    self.records = records
+    self.unique = unique
+    self.holders = holders
+    originals = records
+  }
+
+  /// The records to store with what they were before.
+  func changes(_ written: [LedgerRecord]) -> [(before: ServerRecord?, after: ServerRecord)] {
+    written.map { (originals[$0.record.id]?.record, $0.record) }
+  }
+
+  /// What to store: for each changed record its last state.
+  var written: [LedgerRecord] {
+    results.compactMap { result in
+      guard var entry = result else { return nil }
+      if let origin = origins[entry.record.id], origin != entry.record.container { entry.leaves = origin }
+      return entry
+    }
+  }
+
+  mutating func apply(_ operation: Operation) throws -> Outcome.Verdict {
+    if let refusal = try missingReference(operation) {
+      // What refers to it waits for it, also where it waits itself.
+      failures[operation.record] = operation.id
+      return refusal
+    }
+    return try decide(operation, isAlone: true)
+  }
+
+  /// Decides anew about operations that were refused for a value that another of the request has freed since, or that
+  /// waited for one that was refused for such. Operations of groups are left alone.
+  ///
+  /// The order of a request is that of references: what frees a value may come after what takes it. Those that trade
+  /// values are applied together.
+  mutating func reconsider(_ operations: [Operation], _ outcomes: inout [Outcome]) throws {
+    guard unique != nil, outcomes.contains(where: \.isUniqueViolation) else { return }
+    let places = Dictionary(
+      outcomes.enumerated().map { ($1.operation, $0) }, uniquingKeysWith: { first, _ in first })
+    let named = Dictionary(operations.map { ($0.record, 1) }, uniquingKeysWith: +)
+    func open(_ isOpen: (Outcome) -> Bool) -> [(place: Int, operation: Operation)] {
+      operations.compactMap { operation in
+        guard operation.group == nil, operation.after == nil, named[operation.record] == 1,
+          let place = places[operation.id],
+          isOpen(outcomes[place])
+        else { return nil }
+        return (place, operation)
+      }
+    }
+    for _ in 0..<Self.rounds {
+      var isMoving = false
+      for (place, operation) in open({ $0.isUniqueViolation || $0.isWaiting }) {
+        let verdict = try apply(operation)
+        outcomes[place].verdict = verdict
+        guard verdict.isApplied else { continue }
+        failures[operation.record] = nil
+        isMoving = true
+      }
+      if !isMoving { break }
+    }
+    let left = open(\.isUniqueViolation)
+    guard left.count > 1, left.count <= Self.tradeLimit else { return }
+    let verdicts = try apply(together: left.map(\.operation))
+    guard verdicts.allSatisfy(\.isApplied) else { return }
+    for (index, (place, _)) in left.enumerated() { outcomes[place].verdict = verdicts[index] }
+  }
+
+  /// How often it is looked again whether a value has become free: each time costs a decision for each refused operation.
+  private static let rounds = 3
+  /// The most operations that may trade their values without being a group.
+  private static let tradeLimit = 100
+
+  /// Applies all operations of a group or, when one of them cannot be applied, none: each such one is answered
+  /// with what stands against it, the others wait on the first of them. What the group's records refer to may be
+  /// made by any of them, and the values of unique fields are those at the end.
+  mutating func apply(together operations: [Operation]) throws -> [Outcome.Verdict] {
+    let before = self
+    var verdicts = try operations.map { try decide($0, isAlone: false) }
+    for (index, operation) in operations.enumerated() where verdicts[index].isApplied {
+      if let refusal = try missingReference(operation) {
+        verdicts[index] = refusal
+      } else if let record = records[operation.record]?.record,
+        let refusal = try takenValue(record, before: before.records[operation.record]?.record)
+      {
+        verdicts[index] = .rejected(refusal)
+      }
+    }
+    let failed = zip(operations, verdicts).first { !$1.isApplied }
+    guard let culprit = failed?.0 else { return verdicts }
+    self = before
+    for operation in operations { failures[operation.record] = culprit.id }
+    return verdicts.map { $0.isApplied ? .waiting(on: culprit.id) : $0 }
+  }
+
+  /// The answer to a later copy of an operation that was a conflict: what the server has now, where it may be seen.
+  func conflict(of operation: Operation) -> Outcome.Verdict {
+    judgement.conflict(of: operation, current: records[operation.record]?.record)
+  }
+
+  /// - Parameter isAlone: whether a value of a unique field must be free now, and not at the end of a group.
+  private mutating func decide(_ operation: Operation, isAlone: Bool) throws -> Outcome.Verdict {
+    if let list = foreignList(operation) {
+      failures[operation.record] = operation.id
+      return .rejected(
+        Rejection(
+          code: "unknownList", message: "You have no list '\(list)' to share \(operation.record) with."))
+    }
+    switch try judgement.decide(operation, current: records[operation.record]?.record) {
+    case .store(var record, let fieldsDiffer):
+      if isAlone, let refusal = try takenValue(record, before: records[operation.record]?.record) {
+        failures[operation.record] = operation.id
+        return .rejected(refusal)
+      }
+      head += 1
+      record.version = String(head)
+      note(operation, record)
+      try store(LedgerRecord(position: head, record: record))
+      return .applied(version: record.version, modified: record.modified, record: fieldsDiffer ? record : nil)
+    case .unchanged(let record):
+      return .applied(version: record.version, modified: record.modified, record: nil)
+    case .conflict(let current): return .conflict(current: current)
+    case .taken(let record):
+      failures[operation.record] = operation.id
+      // As it would be refused if the id were free.
+      let refusal = isAlone ? try takenValue(record, before: nil) : nil
+      return .rejected(refusal ?? judgement.forbidden(operation))
+    case .reject(let rejection):
+      failures[operation.record] = operation.id
+      return .rejected(rejection)
+    }
+  }
+
+  private mutating func note(_ operation: Operation, _ record: ServerRecord) {
+    let before = records[operation.record]?.record.container
+    var fields = operation.fields.keys.sorted()
+    if operation.kind == .delete { fields = [] }
+    history.append(
+      HistoryEntry(
+        position: head, kind: operation.kind, record: operation.record, container: record.container,
+        movedFrom: before == record.container ? nil : before, principal: judgement.viewer.principal.name,
+        time: judgement.now, fields: fields))
+  }
+
+  private mutating func store(_ record: LedgerRecord) throws {
+    let id = record.record.id
+    for value in try unique?.values(of: record.record) ?? [] { holders[value, default: []].insert(id.id) }
+    if let before = records[id]?.record.container, before != record.record.container, origins[id] == nil {
+      origins[id] = before
+    }
+    if let earlier = changed[id] { results[earlier] = nil }
+    changed[id] = results.count
+    results.append(record)
+    records[id] = record
+  }
+
+  /// A list that the operation shares with and that is not the principal's own.
+  private func foreignList(_ operation: Operation) -> String? {
+    guard let change = operation.sharing else { return nil }
+    let known = records[operation.record]?.record.sharing.lists ?? []
+    return change.add.lists.subtracting(known).sorted().first { id in
+      guard let list = records[PrincipalList.recordID(id)]?.record, !list.isDeleted else { return true }
+      return list.owner == nil || list.owner != judgement.viewer.principal.name
+    }
+  }
+
+  /// What stands against an operation that refers to a record which is not there.
+  private func missingReference(_ operation: Operation) throws -> Outcome.Verdict? {
+    guard let missing = try firstMissing(operation) else { return nil }
+    if let blocker = failures[missing.id] { return .waiting(on: blocker) }
+    let message =
+      "\(operation.record) refers to \(missing.id), which is not there. Save that one first, or clear the field "
+      + "'\(missing.field)'."
+    return .rejected(
+      Rejection(
+        code: "unknownReference", message: message,
+        fields: [
+          .init(
+            field: missing.field, code: "unknownReference", message: "There is no \(missing.id).",
+            record: missing.id)
+        ]))
+  }
+
+  /// A reference that leads nowhere the principal may look, and that the record did not have before.
+  private func firstMissing(_ operation: Operation) throws -> (field: String, id: RecordID)? {
+    guard operation.kind != .delete else { return nil }
+    let missing = judgement.rules.references(in: operation.fields, of: operation.record.type).filter {
+      $0.id != operation.record
+        && records[$0.id].map {
+          $0.record.isDeleted || !judgement.rules.shows($0.record, to: judgement.viewer)
+        }
+          ?? true
+    }
+    guard !missing.isEmpty, operation.kind == .update,
+      let before = originals[operation.record]?.record, !before.isDeleted,
+      judgement.rules.shows(before, to: judgement.viewer)
+    else { return missing.first }
+    let known = judgement.rules.references(in: try before.fields.members(), of: before.id.type)
+    return missing.first { one in !known.contains { $0 == one } }
+  }
+
+  // MARK: unique values
+
+  /// What stands against a record that takes the value of a unique field from another one. A value that the record had
+  /// before is not looked at: one that collides already takes edits of its other fields.
+  private func takenValue(_ record: ServerRecord, before: ServerRecord?) throws -> Rejection? {
+    guard let unique else { return nil }
+    let values = try unique.values(of: record)
+    guard !values.isEmpty else { return nil }
+    let known = Set(try unique.values(of: before))
+    for value in values where !known.contains(value) {
+      for id in (holders[value] ?? []).subtracting([record.id.id]).sorted() {
+        guard let other = records[RecordID(type: value.type, id: id)]?.record,
+          try unique.values(of: other).contains(value)
+        else { continue }
+        return refusal(of: value, heldBy: other)
+      }
+    }
+    return nil
+  }
+
+  /// The other record is named to those alone who may see it.
+  private func refusal(of value: UniqueValue, heldBy other: ServerRecord) -> Rejection {
+    let isSeen = judgement.rules.shows(other, to: judgement.viewer)
+    let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type)"
+    let remedy = isSeen ? "Choose another value, or change that one first." : "Choose another value."
+    return Rejection(
+      code: Rejection.uniqueViolation,
+      message: "\(name) has the same '\(value.field)', which is unique. \(remedy)",
+      fields: [
+        .init(
+          field: value.field, code: Rejection.uniqueViolation, message: "The value is taken.",
+          record: isSeen ? other.id : nil)
+      ])
+  }
+}
+
+extension Outcome {
+  fileprivate var isUniqueViolation: Bool {
+    if case .rejected(let rejection) = verdict { rejection.code == Rejection.uniqueViolation } else { false }
+  }
+
+  fileprivate var isWaiting: Bool { if case .waiting = verdict { true } else { false } }
+}
