@@ -81,7 +81,7 @@ let package = Package(
     .target(
       name: "BothyCache",
       dependencies: [
-        "BothyStore", "CBothyZlib", grdb, sqlite, httpTypes, log,
+        "BothyStore", grdb, sqlite, httpTypes, log,
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: strict),
@@ -119,7 +119,7 @@ let package = Package(
     .target(
       name: "BothyServer",
       dependencies: [
-        "BothyStore", "BothySync", "BothyCache", "BothyGeo", "CBothyZlib", httpTypes, log, lifecycle,
+        "BothyStore", "BothySyncService", "BothyCache", "BothyGeo", httpTypes, log, lifecycle,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTLS", package: "hummingbird"),

@@ -1,7 +1,10 @@
-"""What the compiler and its tools have to be told to see the modules of a debug build. For scripts/docs, check-docs and
-check-snippets.
+"""What the compiler and its tools have to be told to see the modules of a debug build, and what is public in these.
+
+For scripts/docs, check-docs, check-snippets and check-surface.
 """
 
+import functools
+import json
 import pathlib
 import re
 import subprocess
@@ -27,3 +30,34 @@ def flags(build):
     folders = sorted(set(re.findall(r'"-I(/[^"]+)"', plan.read_text()))) if plan.exists() else []
     found = [flag for path in [str(build / "Modules"), *folders] for flag in ("-I", path)]
     return found + [flag for path in maps for flag in ("-Xcc", f"-fmodule-map-file={path}")]
+
+
+def libraries():
+    """The libraries of the package, and the one that is no product and that products export."""
+    manifest = pathlib.Path("Package.swift").read_text(encoding="utf-8")
+    return ["BothyCore", *re.findall(r'\.library\(name: "(\w+)"', manifest)]
+
+
+@functools.cache
+def target():
+    answer = subprocess.run(["swiftc", "-print-target-info"], capture_output=True, text=True, check=True).stdout
+    return json.loads(answer)["target"]["unversionedTriple"]
+
+
+def symbols(module, build, work, is_own=True):
+    """The public symbols that are written down in a module's sources, from the compiler's symbol graphs. `work` is a folder.
+
+    With `is_own` false all that the module has: of one that came without its sources.
+    """
+    command = ["swift", "symbolgraph-extract", "-module-name", module, "-target", target(), *map(str, flags(build)),
+               "-output-dir", work, "-module-cache-path", f"{work}/clang", "-minimum-access-level", "public",
+               "-skip-synthesized-members"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    graphs = sorted(pathlib.Path(work).glob(f"{module}.symbols.json"))
+    graphs += sorted(pathlib.Path(work).glob(f"{module}@*.symbols.json"))
+    if answer.returncode or not graphs:
+        sys.exit(f"The compiler did not give the symbols of {module}; after a `swift build` it should:\n{answer.stderr}")
+    # Without a place it is made by the compiler; an extension is the block whose members are looked at.
+    return [symbol for graph in graphs for symbol in json.loads(graph.read_text(encoding="utf-8"))["symbols"]
+            if not is_own
+            or symbol.get("location") and symbol["kind"]["identifier"] not in ("swift.extension", "swift.deinit")]

@@ -9,7 +9,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# What the histories need of the package: a small one of its own builds in minutes.
+# The tests that are built, in a small package of their own: that takes minutes.
 TESTS = ["Histories", "Support/FieldsText.swift", "Support/SeedMinutes.swift"]
 
 

@@ -132,15 +132,9 @@ package enum AnswerJudgement: Sendable, Hashable {
   }
 }
 
-/// `Retry-After` (RFC 9110 §10.2.3).
-package enum RetryAfter {
-  /// Milliseconds from the moment the answer came; a date counts from the answer's own `Date`, so that a wrong clock
-  /// does no harm. Nil without the field, or when it cannot be read.
+extension RetryAfter {
+  /// Milliseconds from the moment the answer came; nil where it asks for no wait that can be read.
   package static func milliseconds(_ fields: HTTPFields, at now: Int64) -> Int64? {
-    guard let text = fields[.retryAfter] else { return nil }
-    if let seconds = CacheControl.seconds(text[...]) { return seconds * 1000 }
-    guard let until = HTTPDate.milliseconds(text, now: now) else { return nil }
-    let date = fields[.date].flatMap { HTTPDate.milliseconds($0, now: now) } ?? now
-    return max(0, until - date)
+    fields[.retryAfter].flatMap { milliseconds($0, date: fields[.date], now: now) }
   }
 }

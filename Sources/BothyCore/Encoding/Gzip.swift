@@ -1,64 +1,88 @@
-internal import CBothyZlib
+import CBothyZlib
 package import Foundation
 
-/// Gzip (RFC 1952) by the system's zlib: unpacking with bounded output, and packing.
+/// Gzip (RFC 1952) by the system's zlib, with bounded output.
 package enum Gzip {
-  package enum Failure: Error { case malformed, tooLarge }
+  package enum Failure: Error { case malformed, tooLarge, system(Int32) }
 
   package static func isPacked(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
 
-  /// Throws `.tooLarge` as soon as there are more than `limit` bytes.
+  /// Packs all of `data`, small rather than fast.
+  package static func pack(_ data: Data) throws(Failure) -> Data {
+    Data(try compress([UInt8](data), level: 6))
+  }
+
+  /// Unpacks `data`, and leaves what may come after the end alone. Throws `.tooLarge` as soon as there are more than
+  /// `limit` bytes.
   package static func unpack(_ data: Data, limit: Int) throws(Failure) -> Data {
-    var stream = z_stream()
-    guard
-      inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
-    else { throw .malformed }
-    defer { inflateEnd(&stream) }
-    var input = [UInt8](data)
     var output = Data()
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
-    var status = Z_OK
-    input.withUnsafeMutableBufferPointer { bytes in
-      stream.next_in = bytes.baseAddress
-      stream.avail_in = UInt32(clamping: bytes.count)
-      while status == Z_OK, output.count <= limit {
-        piece.withUnsafeMutableBufferPointer { room in
-          stream.next_out = room.baseAddress
-          stream.avail_out = UInt32(room.count)
-          status = inflate(&stream, Z_NO_FLUSH)
-          output.append(contentsOf: room.prefix(room.count - Int(stream.avail_out)))
-        }
-      }
-      stream.next_in = nil
-      stream.next_out = nil
-    }
-    guard output.count <= limit else { throw .tooLarge }
-    guard status == Z_STREAM_END else { throw .malformed }
+    try inflate([UInt8](data), limit: limit, pieces: 1 << 16) { output.append(contentsOf: $0) }
     return output
   }
 
-  package static func pack(_ data: Data) throws(Failure) -> Data {
+  /// Packs all of `bytes`; level 1 halves JSON and more, and is fast.
+  package static func compress(_ bytes: [UInt8], level: Int32 = 1) throws(Failure) -> [UInt8] {
     var stream = z_stream()
     let begun = deflateInit2_(
-      &stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+      &stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
       Int32(MemoryLayout<z_stream>.size))
-    guard begun == Z_OK else { throw .malformed }
+    guard begun == Z_OK else { throw .system(begun) }
     defer { deflateEnd(&stream) }
-    var input = [UInt8](data)
-    var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(data.count))))
-    var status = Z_OK
-    input.withUnsafeMutableBufferPointer { bytes in
-      output.withUnsafeMutableBufferPointer { room in
-        stream.next_in = bytes.baseAddress
-        stream.avail_in = UInt32(clamping: bytes.count)
-        stream.next_out = room.baseAddress
-        stream.avail_out = UInt32(clamping: room.count)
-        status = deflate(&stream, Z_FINISH)
-        stream.next_in = nil
-        stream.next_out = nil
+    var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+    let status = run(&stream, bytes, &output) { deflate(&$0, Z_FINISH) }
+    guard status == Z_STREAM_END else { throw .system(status) }
+    output.removeLast(output.count - Int(stream.total_out))
+    return output
+  }
+
+  /// The bytes that it unpacks to. Throws `.tooLarge` as soon as there are more than `limit`, and `.malformed` for bytes
+  /// after the end. Holds 64 KiB, however many there are.
+  package static func unpackedSize(of bytes: [UInt8], limit: Int) throws(Failure) -> Int {
+    let (consumed, size) = try inflate(bytes, limit: limit, pieces: 64 << 10) { _ in }
+    guard consumed == bytes.count else { throw .malformed }
+    return size
+  }
+
+  /// Calls `take` with one piece of the content after the other. Returns the bytes read and the bytes made.
+  @discardableResult
+  package static func inflate(
+    _ bytes: [UInt8], limit: Int, pieces: Int, _ take: (UnsafeRawBufferPointer) -> Void
+  ) throws(Failure) -> (consumed: Int, size: Int) {
+    var stream = z_stream()
+    let begun = inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    guard begun == Z_OK else { throw .system(begun) }
+    defer { inflateEnd(&stream) }
+    var piece = [UInt8](repeating: 0, count: pieces)
+    while true {
+      let (consumed, written) = (Int(stream.total_in), Int(stream.total_out))
+      let status = run(&stream, bytes, &piece, from: consumed) { CBothyZlib.inflate(&$0, Z_NO_FLUSH) }
+      let made = Int(stream.total_out) - written
+      guard stream.total_out <= limit else { throw .tooLarge }
+      piece.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0.prefix(made))) }
+      switch status {
+      case Z_STREAM_END: return (Int(stream.total_in), Int(stream.total_out))
+      case Z_OK where made > 0 || Int(stream.total_in) > consumed: continue
+      default: throw .malformed
       }
     }
-    guard status == Z_STREAM_END else { throw .malformed }
-    return Data(output.prefix(Int(stream.total_out)))
+  }
+
+  /// Lends input from `consumed` on and the output to one step of the stream.
+  private static func run(
+    _ stream: inout z_stream, _ bytes: [UInt8], _ output: inout [UInt8], from consumed: Int = 0,
+    _ step: (inout z_stream) -> Int32
+  ) -> Int32 {
+    bytes.withUnsafeBufferPointer { input in
+      output.withUnsafeMutableBufferPointer { room in
+        stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.advanced(by: consumed))
+        stream.avail_in = UInt32(input.count - consumed)
+        stream.next_out = room.baseAddress
+        stream.avail_out = UInt32(room.count)
+        let status = step(&stream)
+        stream.next_in = nil
+        stream.next_out = nil
+        return status
+      }
+    }
   }
 }

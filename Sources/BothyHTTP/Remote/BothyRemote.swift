@@ -250,7 +250,7 @@ extension BothyRemote {
     return RemoteError(
       status: response.status,
       message: error?["message"]?.stringValue ?? "The server answered \(response.status).",
-      retryAfter: HTTPDate.seconds(retryAfter: response.headers), code: error?["code"]?.stringValue)
+      retryAfter: RetryAfter.seconds(response.headers), code: error?["code"]?.stringValue)
   }
 
   /// Whether a refusal is a page: the server's own are JSON. A gateway in front of it may still say in pages that a request

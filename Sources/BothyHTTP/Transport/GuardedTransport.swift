@@ -1,3 +1,4 @@
+import BothyCore
 import BothySync
 import Foundation
 import HTTPTypes
@@ -38,7 +39,7 @@ struct GuardedTransport: HTTPTransport {
   /// How long the answer asks to wait before the same request; nil if it asks nothing.
   private static func wait(_ response: TransportResponse) -> Duration? {
     guard response.status == 503 || response.status == 429 else { return nil }
-    return HTTPDate.seconds(retryAfter: response.headers).map { .seconds($0) }
+    return RetryAfter.seconds(response.headers).map { .seconds($0) }
   }
 
   /// Whether nobody on the way can read what is sent: TLS, or an address of this machine.

@@ -1,3 +1,4 @@
+import BothyCore
 internal import HTTPTypes
 
 /// Brings complete answers from the network: keeps to the limits of hosts, follows redirects, asks again, goes on where

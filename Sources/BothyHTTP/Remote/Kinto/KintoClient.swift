@@ -96,7 +96,8 @@ actor KintoClient {
     if let error = answer.error, answer.status == 401 || answer.status == 410 || error.isTransient {
       throw error
     }
-    return Reply(value: answer, serverTime: answer.headers["date"].flatMap(HTTPDate.milliseconds))
+    return Reply(
+      value: answer, serverTime: answer.headers["date"].flatMap { HTTPDate.milliseconds($0, now: 0) })
   }
 
   private func transmit(_ request: KintoRequest, _ token: String?) async throws(RemoteError) -> KintoAnswer {

@@ -67,7 +67,7 @@ struct KintoAnswer: Sendable, Hashable {
   }
 
   var retryAfter: Double? {
-    headers["retry-after"].flatMap { HTTPDate.seconds(retryAfter: $0, date: headers["date"]) }
+    RetryAfter.seconds(headers["retry-after"], date: headers["date"])
   }
 
   /// The error that the answer is; nil for a success. 410 is the end of the service, not a missing record.
