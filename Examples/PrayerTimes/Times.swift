@@ -22,7 +22,9 @@ struct Times {
   /// Opens the pack, and refuses one that lacks what this program reads.
   init(folder: URL) throws { pack = try Pack(at: folder, expecting: [City.self, PrayerTime.self]) }
 
-  func cities() async throws -> [City] { try await pack.fetch(Query<City>().order { $0.name.ascending }) }
+  func cities() async throws -> [City] {
+    try await pack.fetch(RecordQuery<City>().order { $0.name.ascending })
+  }
 
   /// The city that people call so; else nil.
   func city(named name: String) async throws -> City? {
@@ -30,13 +32,13 @@ struct Times {
   }
 
   func city(nearestTo place: Coordinate) async throws -> City? {
-    try await pack.fetch(Query<City>().nearest(to: place) { $0.place }.limit(1)).first
+    try await pack.fetch(RecordQuery<City>().nearest(to: place) { $0.place }.limit(1)).first
   }
 
   /// The prayers of a day, in their order. Only the file of that city is opened.
   func day(_ day: String, in city: City) async throws -> [PrayerTime] {
     try await pack.fetch(
-      Query<PrayerTime>().where { $0.city == city.id && $0.day == day }.order { $0.time.ascending })
+      RecordQuery<PrayerTime>().where { $0.city == city.id && $0.day == day }.order { $0.time.ascending })
   }
 
   /// One prayer by its key: one row.

@@ -9,7 +9,7 @@ struct Planner {
     var configuration = SyncConfiguration()
     configuration.mergePolicies = MergePolicies(.fieldMerge)
     synced = try SyncedStore(
-      at: file, schema: Schema(Trip.self, Stop.self),
+      at: file, schema: StoreSchema(Trip.self, Stop.self),
       remote: BothyRemote(url: server, space: "trips", token: { token }), configuration: configuration)
   }
 
@@ -27,7 +27,7 @@ struct Planner {
   /// One more night. The others' nights are added when devices meet, not overwritten.
   func stayLonger(at stop: String) async throws {
     try await store.write { transaction in
-      guard let found = try transaction.fetch(Query<Stop>().where { $0.name == stop }).first else {
+      guard let found = try transaction.fetch(RecordQuery<Stop>().where { $0.name == stop }).first else {
         throw PlannerError.unknown(stop)
       }
       _ = try transaction.update(Stop.self, id: found.id) { $0.nights += 1 }
@@ -44,8 +44,8 @@ struct Planner {
   /// Each trip with its stops, as of one moment.
   func itineraries() async throws -> [(trip: Trip, stops: [Stop])] {
     try await store.read { transaction in
-      try transaction.fetch(Query<Trip>().order { $0.name.ascending }).map { trip in
-        let stops = Query<Stop>().where { $0.trip == Reference(trip) }.order { $0.day.ascending }
+      try transaction.fetch(RecordQuery<Trip>().order { $0.name.ascending }).map { trip in
+        let stops = RecordQuery<Stop>().where { $0.trip == Reference(trip) }.order { $0.day.ascending }
         return (trip, try transaction.fetch(stops))
       }
     }
@@ -53,7 +53,7 @@ struct Planner {
 
   /// The stops around a place, the nearest first; an R-tree finds them.
   func stops(near place: Coordinate) async throws -> [(stop: Stop, metres: Double)] {
-    try await store.fetch(Query<Stop>().nearest(to: place) { $0.place }.limit(3)).compactMap { stop in
+    try await store.fetch(RecordQuery<Stop>().nearest(to: place) { $0.place }.limit(3)).compactMap { stop in
       stop.place.map { (stop, place.distance(to: $0)) }
     }
   }
@@ -61,7 +61,7 @@ struct Planner {
   func sync() async -> SyncReport { await synced.sync() }
 
   private static func trip(_ name: String, in transaction: ReadTransaction) throws -> Trip {
-    guard let trip = try transaction.fetch(Query<Trip>().where { $0.name == name }).first else {
+    guard let trip = try transaction.fetch(RecordQuery<Trip>().where { $0.name == name }).first else {
       throw PlannerError.unknown(name)
     }
     return trip

@@ -2,7 +2,7 @@ import Bothy
 
 /// A journey; its stops refer to it.
 @Entity struct Trip {
-  @Unique var name: String
+  @UniqueValue var name: String
 }
 
 /// A night or more somewhere on the way. Goes with its trip when that is deleted.

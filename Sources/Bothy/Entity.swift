@@ -11,7 +11,7 @@
 ///   @OnDelete(.cascade) var list: Reference<TodoList>
 /// }
 ///
-/// let store = try Store(at: path, schema: Schema(TodoList.self, Todo.self))
+/// let store = try Store(at: path, schema: StoreSchema(TodoList.self, Todo.self))
 /// try store.write { try $0.insert(Todo(title: "Buy rope", list: Reference(list))) }
 /// ```
 ///
@@ -22,7 +22,7 @@
 /// - `var id: String`, a UUID of version 7 unless one is given. Declare `id` yourself (`let id: String`) where
 ///   records have a natural key.
 /// - `static let schema`, from the types, initial values and attributes of the properties.
-/// - `struct Fields`, so that queries are checked by the compiler: `Query<Todo>().where { $0.done == false }`.
+/// - `struct Fields`, so that queries are checked by the compiler: `RecordQuery<Todo>().where { $0.done == false }`.
 ///   Private properties are no part of it.
 /// - `var readMark`, by which a save tells what was edited from what is only older. It makes no difference to `==`.
 /// - `encode(to:)` and `init(id:from:)`, which read and write columns one by one: no `Codable`, no reflection.
@@ -39,8 +39,8 @@
 /// the schema: what older rows get when the field is new, and records inserted without the struct. A value
 /// that differs each time, such as `Date()` or `makeCode()`, serves the initialiser alone.
 ///
-/// **Options of a field**: ``Named(_:wire:aliases:)``, ``Indexed()``, ``Unique()``, ``FullText()``, ``Merge(_:)``,
-/// ``OnDelete(_:)``, ``Sensitive()``; ``Transient()`` keeps a property out of the record.
+/// **Options of a field**: ``Named(_:wire:aliases:)``, ``Indexed()``, ``UniqueValue()``, ``FullText()``, ``Merge(_:)``,
+/// ``OnDelete(_:)``, ``Sensitive()``; ``NotStored()`` keeps a property out of the record.
 ///
 /// - Parameters:
 ///   - name: The type's name in the schema, in the file and on the server; the struct's name if left out.

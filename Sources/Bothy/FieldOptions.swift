@@ -27,7 +27,7 @@ public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarke
 /// Of synced types a server with the schema refuses what devices that were apart gave twice: the later one waits in the
 /// inbox. Until that is decided, or where the server has no schema, records here may collide; they can be edited.
 @attached(peer)
-public macro Unique() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+public macro UniqueValue() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Makes the words of the field part of the type's full-text index. For `String` and `String?`.
 @attached(peer)
@@ -64,4 +64,4 @@ public macro OnDelete(_ rule: FieldKind.DeleteRule) =
 /// Keeps a property out of the record: it is neither stored nor synced, and has its initial value whenever the
 /// record is read. Its type may be left out; it is then no parameter of the memberwise initialiser.
 @attached(peer)
-public macro Transient() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+public macro NotStored() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

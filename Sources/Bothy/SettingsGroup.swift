@@ -24,7 +24,7 @@
 /// `in:` make `SharedSettings<LocaleSettings>(in: home)` yourself.
 ///
 /// **What a property may be**: what a field of an `Entity` may, but for references and blobs. ``Named(_:wire:aliases:)`` gives it
-/// another name in the file, ``Transient()`` keeps it out (it has its initial value whenever the group is read),
+/// another name in the file, ``NotStored()`` keeps it out (it has its initial value whenever the group is read),
 /// ``Merge(_:)`` says how a synced group is merged.
 ///
 /// - Parameters:

@@ -16,7 +16,7 @@ extension EntityDeclaration {
     }
     if property.isLazy {
       return problems.add(
-        .lazyField(name), at: variable, fixIts: [.add(attribute: "Transient", to: variable)])
+        .lazyField(name), at: variable, fixIts: [.add(attribute: "NotStored", to: variable)])
     }
     checkValue(property, variable, problems: &problems)
     if property.options.name == nil, !name.isSchemaName {

@@ -46,7 +46,7 @@ extension EntityDeclaration {
   }
 
   /// Nil for what the initialiser leaves at its initial value: what is less visible than the struct, lazy, a
-  /// constant, or @Transient without a type.
+  /// constant, or @NotStored without a type.
   private func parameter(_ property: EntityProperty) -> Parameter? {
     let staysAsItIs =
       property.isLazy || (property.isLet && property.initialValue != nil) || property.type == nil

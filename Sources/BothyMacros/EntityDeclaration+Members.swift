@@ -56,7 +56,7 @@ extension EntityDeclaration {
       """
   }
 
-  /// What `$0` is in `Query.where { $0.done == false }`. Private properties are no part of it.
+  /// What `$0` is in `RecordQuery.where { $0.done == false }`. Private properties are no part of it.
   private var fieldsDeclaration: DeclSyntax {
     let lines = fields.filter { $0.access > .private }.map { field in
       let modifier = field.access == .fileprivate ? "fileprivate " : min(field.access, access).modifier

@@ -125,7 +125,7 @@ extension TokenSyntax {
 }
 
 extension String {
-  /// Whether the store accepts the text as the name of a type or a field; the rule of `Schema.validate`.
+  /// Whether the store accepts the text as the name of a type or a field; the rule of `StoreSchema.validate`.
   var isSchemaName: Bool {
     let bytes = utf8.enumerated().allSatisfy { index, byte in
       switch byte {

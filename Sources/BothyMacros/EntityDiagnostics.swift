@@ -72,12 +72,12 @@ enum EntityProblem: DiagnosticMessage {
     case .typeMissing(let name): "Write the type of '\(name)': a macro sees only the text of its value."
     case .letWithValue(let name):
       "'\(name)' could never be read back: a 'let' keeps its initial value. Make it a 'var', "
-        + "remove the value, or mark it @Transient."
+        + "remove the value, or mark it @NotStored."
     case .lazyField(let name):
-      "'\(name)' is lazy and can't be a field. Mark it @Transient to keep it out of the record."
+      "'\(name)' is lazy and can't be a field. Mark it @NotStored to keep it out of the record."
     case .transientWithoutValue(let name):
-      "'\(name)' needs an initial value, because no record holds one for a @Transient property."
-    case .transientWithOptions(let option): "@\(option) has no effect on a @Transient property."
+      "'\(name)' needs an initial value, because no record holds one for a @NotStored property."
+    case .transientWithOptions(let option): "@\(option) has no effect on a @NotStored property."
     case .notStored(let option): "@\(option) belongs on a stored property; this one holds no value."
     case .outsideEntity(let option):
       "@\(option) belongs on a property of a struct marked @Entity or @SettingsGroup."

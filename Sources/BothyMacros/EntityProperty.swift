@@ -40,7 +40,7 @@ struct FieldOptions {
 
   /// The attributes that are options of a field.
   static let markers: Set<String> = [
-    "Named", "Indexed", "Unique", "FullText", "Sensitive", "Merge", "OnDelete", "Transient",
+    "Named", "Indexed", "UniqueValue", "FullText", "Sensitive", "Merge", "OnDelete", "NotStored",
   ]
 
   init(_ attributes: AttributeListSyntax, problems: inout Problems) {
@@ -49,16 +49,16 @@ struct FieldOptions {
         if case .argumentList(let list)? = attribute.arguments { list.first?.expression.trimmed } else { nil }
       switch attribute.plainName {
       case "Indexed": isIndexed = true
-      case "Unique": isUnique = true
+      case "UniqueValue": isUnique = true
       case "FullText": isFullText = true
       case "Sensitive": isSensitive = true
-      case "Transient": isTransient = true
+      case "NotStored": isTransient = true
       case "Merge": merge = argument
       case "OnDelete": onDelete = argument
       default: readNames(attribute, problems: &problems)
       }
     }
-    if isTransient, let other = attributes.fieldMarkers.first(where: { $0.plainName != "Transient" }) {
+    if isTransient, let other = attributes.fieldMarkers.first(where: { $0.plainName != "NotStored" }) {
       problems.add(.transientWithOptions(option: other.plainName), at: other)
     }
   }

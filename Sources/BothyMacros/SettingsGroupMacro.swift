@@ -46,7 +46,7 @@ package struct SettingsGroupMacro: MemberMacro, ExtensionMacro {
     let markers = declaration.memberBlock.members.flatMap {
       $0.decl.as(VariableDeclSyntax.self)?.attributes.fieldMarkers ?? []
     }
-    for marker in markers where !["Named", "Merge", "Transient"].contains(marker.plainName) {
+    for marker in markers where !["Named", "Merge", "NotStored"].contains(marker.plainName) {
       problems.add(.notForSettings(option: marker.plainName), at: marker)
     }
     return group

@@ -72,7 +72,7 @@ extension Store {
   }
 
   /// The record of any type, or nil. One row by primary key.
-  public func record(_ id: RecordID) throws -> Record? {
+  public func record(_ id: RecordID) throws -> AnyRecord? {
     try read { try $0.record(id) }
   }
 

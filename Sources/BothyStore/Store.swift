@@ -25,7 +25,7 @@ public final class Store: Sendable {
   package let secrets: any SecretStore
 
   /// The schema that the store was opened with; it never changes while the store is open.
-  public var schema: Schema { catalog.schema }
+  public var schema: StoreSchema { catalog.schema }
 
   /// Opens the file at `path`, making it if there is none, and brings it to `schema`: additive changes by
   /// themselves, others by `migrations`, all in one transaction.
@@ -34,13 +34,13 @@ public final class Store: Sendable {
   ///
   /// Throws `StoreError`; whatever it throws, an existing file is as it was.
   public convenience init(
-    at path: String, schema: Schema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
+    at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
   ) throws {
     try self.init(at: path, schema: schema, migrations: migrations, options: options, recorder: nil)
   }
 
   /// A store in memory, for tests and previews; gone when it is released.
-  public convenience init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
+  public convenience init(inMemory schema: StoreSchema, options: StoreOptions = StoreOptions()) throws {
     try self.init(at: nil, schema: schema, migrations: [], options: options, recorder: nil)
   }
 
@@ -52,7 +52,7 @@ public final class Store: Sendable {
 
   /// Opens a file, or memory when `path` is nil, with a recorder of changes.
   package init(
-    at path: String?, schema: Schema, migrations: [Migration], options: StoreOptions,
+    at path: String?, schema: StoreSchema, migrations: [Migration], options: StoreOptions,
     recorder: (any ChangeRecorder)?
   ) throws {
     try schema.validate()
@@ -116,7 +116,7 @@ public final class Store: Sendable {
   }
 
   /// The schema that the file at `path` carries.
-  package static func storedSchema(at path: String) throws -> Schema {
+  package static func storedSchema(at path: String) throws -> StoreSchema {
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError(.cannotOpen, "There is no database at \(path). Create one with `bothy db create`.")
     }
@@ -133,7 +133,7 @@ public final class Store: Sendable {
   }
 
   /// The schema that an open database carries, if it carries one.
-  package static func storedSchema(in database: Database) throws -> Schema? {
+  package static func storedSchema(in database: Database) throws -> StoreSchema? {
     try SchemaInstaller.stored(in: database)
   }
 

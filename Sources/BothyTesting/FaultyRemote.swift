@@ -161,12 +161,12 @@ public final class FaultyRemote: RemoteStorage {
     for request in late { _ = try? await remote.exchange(request) }
   }
 
-  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try failRead()
     return try await remote.query(query)
   }
 
-  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try failRead()
     return try await remote.count(query)
   }

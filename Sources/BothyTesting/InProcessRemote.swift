@@ -40,7 +40,7 @@ public struct InProcessRemote: RemoteStorage {
     }
   }
 
-  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await mapped {
       var records: [ServerRecord] = []
       var page = query
@@ -54,7 +54,7 @@ public struct InProcessRemote: RemoteStorage {
     }
   }
 
-  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await mapped { try await authority.count(space: space, principal: principal, query) }
   }
 

@@ -55,10 +55,10 @@ public final class ScriptedRemote: RemoteStorage {
     }
   }
 
-  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     throw Self.unscripted
   }
-  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw Self.unscripted }
+  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.unscripted }
   public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.unscripted }
   public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 

@@ -52,7 +52,7 @@ public final class SimulatedWorld {
   ///   - onExchange: gets each exchange of the device that the server has carried out, also where the answer is lost.
   @discardableResult
   public func addDevice(
-    _ name: String? = nil, schema: Schema, migrations: [Migration] = [],
+    _ name: String? = nil, schema: StoreSchema, migrations: [Migration] = [],
     configuration: SyncConfiguration = .quiet, skew: Int64 = 0, principal: Principal = Principal("tester"),
     space: String? = nil, timeouts: VirtualClock? = nil,
     onExchange: @escaping @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
@@ -110,14 +110,14 @@ public final class SimulatedDevice {
   public let failPoints = FailPoints()
   /// The store of the app. After `restart` it is another one: ask the device each time.
   public private(set) var store: SyncedStore
-  private var schema: Schema
+  private var schema: StoreSchema
   private var configuration: SyncConfiguration
   private let clock: @Sendable () -> Int64
   private let timeouts: VirtualClock?
   private let folder: WorldFolder
 
   init(
-    name: String, in folder: WorldFolder, schema: Schema, migrations: [Migration], remote: FaultyRemote,
+    name: String, in folder: WorldFolder, schema: StoreSchema, migrations: [Migration], remote: FaultyRemote,
     configuration: SyncConfiguration, clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
   ) throws {
     self.name = name
@@ -138,7 +138,7 @@ public final class SimulatedDevice {
   ///   - schema: that of another version of the app; nil opens with the same.
   ///   - configuration: nil keeps what it was.
   public func restart(
-    schema: Schema? = nil, migrations: [Migration] = [], configuration: SyncConfiguration? = nil
+    schema: StoreSchema? = nil, migrations: [Migration] = [], configuration: SyncConfiguration? = nil
   ) throws {
     try store.store.close()
     failPoints.reset()
@@ -150,7 +150,7 @@ public final class SimulatedDevice {
   }
 
   private static func open(
-    _ path: String, _ schema: Schema, _ migrations: [Migration], _ remote: FaultyRemote,
+    _ path: String, _ schema: StoreSchema, _ migrations: [Migration], _ remote: FaultyRemote,
     _ configuration: SyncConfiguration, _ clock: SyncClock, _ failPoints: FailPoints
   ) throws -> SyncedStore {
     var options = StoreOptions(durability: .normal, processes: .single, readers: 16)

@@ -108,7 +108,7 @@ extension SimulatedDevice {
   public func snapshot() throws -> WorldSnapshot.Device {
     var snapshot = WorldSnapshot.Device()
     for type in store.store.schema.types where type.isSynced {
-      for record in try store.store.fetch(RecordQuery(type.name)) {
+      for record in try store.store.fetch(AnyQuery(type.name)) {
         snapshot.records[record.recordID] = try Self.members(of: record)
         snapshot.versions[record.recordID] = record.version
       }
@@ -119,7 +119,7 @@ extension SimulatedDevice {
   }
 
   /// The fields as they are on the wire, those that this schema does not know included.
-  private static func members(of record: Record) throws -> [String: JSONValue] {
+  private static func members(of record: AnyRecord) throws -> [String: JSONValue] {
     var members =
       try record.unknownFields.flatMap { try JSONValue(parsing: Array($0.utf8)).objectValue } ?? [:]
     for (name, value) in record.fields {

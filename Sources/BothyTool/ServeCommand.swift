@@ -181,10 +181,11 @@ struct ServeCommand: AsyncParsableCommand {
     return configuration
   }
 
-  private func servedSchema() throws -> Schema? {
+  private func servedSchema() throws -> StoreSchema? {
     guard let schema else { return nil }
-    let older = try olderSchema.map { try Schema(json: Standard.read($0)) }
-    return try Schema.fleet(Schema(json: Standard.read(schema)), besides: older, removed: Set(removedField))
+    let older = try olderSchema.map { try StoreSchema(json: Standard.read($0)) }
+    return try StoreSchema.fleet(
+      StoreSchema(json: Standard.read(schema)), besides: older, removed: Set(removedField))
   }
 
   private func logger() -> Logger {

@@ -11,7 +11,7 @@ import Testing
 /// Blobs over a socket, with the real server.
 @Suite("Blobs over a socket", .timeLimit(.minutes(10)))
 struct BlobEndToEndTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     types: [TypeSchema("Snap", fields: [FieldSchema("image", .blob, optional: true)])])
 
   private func store(_ folder: String, _ name: String, _ remote: any RemoteStorage) throws -> SyncedStore {
@@ -41,7 +41,7 @@ struct BlobEndToEndTests {
       let faulty = FaultyRemote(server.remote(token: "a-token"))
       let a = try store(folder, "a", faulty)
       let blob = try await a.blobs.put(picture, type: "image/png")
-      try await a.save(Record("Snap", id: "1", ["image": FieldValue(blob)]))
+      try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(blob)]))
       faulty.setBlobScript { if case .upload(_, 524_288) = $0 { .lostAnswer } else { .none } }
       #expect(await a.sync().skipped?.name == "unreachable")
       faulty.setBlobScript { _ in .none }
@@ -74,7 +74,7 @@ struct BlobEndToEndTests {
     try await withServer { server, folder in
       let a = try store(folder, "a", server.remote())
       let empty = try await a.blobs.put(Data())
-      try await a.save(Record("Snap", id: "1", ["image": FieldValue(empty)]))
+      try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(empty)]))
       #expect(await a.sync().pushed == 1)
       let b = try store(folder, "b", server.remote())
       #expect(try await b.blobs.data(for: empty) == Data())
@@ -85,7 +85,7 @@ struct BlobEndToEndTests {
     try await withServer(vault: false) { server, folder in
       let a = try store(folder, "a", server.remote())
       let blob = try await a.blobs.put(Data([1, 2, 3]))
-      try await a.save(Record("Snap", id: "1", ["image": FieldValue(blob)]))
+      try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(blob)]))
       #expect(await a.sync().failures.map(\.code) == ["blobsUnsupported"])
     }
   }

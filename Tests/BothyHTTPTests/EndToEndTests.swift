@@ -14,8 +14,8 @@ struct EndToEndTests {
      {"token":"b-token","principal":"bob","spaces":["hut","other"]}]
     """
 
-  private func insert(_ id: String, _ value: Int64 = 1) -> Operation {
-    Operation(
+  private func insert(_ id: String, _ value: Int64 = 1) -> SyncOperation {
+    SyncOperation(
       id: "insert-\(id)", kind: .insert, record: RecordID(type: "Todo", id: id), fields: ["n": .int(value)])
   }
 
@@ -30,8 +30,8 @@ struct EndToEndTests {
       let pulled = try await bob.exchange(SyncRequest(device: "b", pulls: [.init(.space)]))
       #expect(pulled.pages[0].changes.map(\.owner) == ["ann", "ann"])
       let record = RecordID(type: "Todo", id: "1")
-      let first = Operation(id: "u1", kind: .update, record: record, base: "1", fields: ["n": 7])
-      let second = Operation(id: "u2", kind: .update, record: record, base: "1", fields: ["n": 8])
+      let first = SyncOperation(id: "u1", kind: .update, record: record, base: "1", fields: ["n": 7])
+      let second = SyncOperation(id: "u2", kind: .update, record: record, base: "1", fields: ["n": 8])
       _ = try await bob.exchange(SyncRequest(device: "b", operations: [first]))
       let late = try await ann.exchange(SyncRequest(device: "a", operations: [second]))
       guard case .conflict(let current?) = late.outcomes[0].verdict else {
@@ -39,9 +39,9 @@ struct EndToEndTests {
         return
       }
       #expect(current.version == "3")
-      let query = RecordQuery("Todo", where: .compare(field: "n", .greater, 6))
+      let query = AnyQuery("Todo", where: .compare(field: "n", .greater, 6))
       #expect(try await ann.query(query).map(\.id.id) == ["1"])
-      #expect(try await ann.count(RecordQuery("Todo")) == 2)
+      #expect(try await ann.count(AnyQuery("Todo")) == 2)
       let digest = try await bob.digest(.space)
       #expect(digest.count == 2)
       #expect(try await bob.digest(PullScope(container: "Todo")).digest == digest.digest)
@@ -119,7 +119,7 @@ struct EndToEndTests {
     try await RunningServer.run(limits: .init(bodySize: 100_000)) { server in
       let transport = platformTransport()
       let remote = BothyRemote(url: server.url, space: "hut", transport: transport)
-      let long = Operation(
+      let long = SyncOperation(
         id: "1", kind: .insert, record: RecordID(type: "T", id: "1"),
         fields: ["a": .string(String(repeating: "x", count: 1_000_000))])
       let error = await #expect(throws: RemoteError.self) {

@@ -17,7 +17,7 @@ struct NetworkErrorTests {
     timeout: Duration = .seconds(20)
   ) throws -> SyncedStore {
     let store = try SyncedStore(
-      at: nil, schema: Schema(version: 1, Card.self),
+      at: nil, schema: StoreSchema(version: 1, Card.self),
       remote: BothyRemote(
         url: url, space: "hut", transport: transport, timeout: timeout, patience: Patience(retries: 0),
         allowsHTTP: true),
@@ -36,14 +36,14 @@ struct NetworkErrorTests {
     let mute = try MuteServer()
     for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
       let store = try store(url, platformTransport(), timeout: .milliseconds(300))
-      let found = try await store.fetch(Query<Card>(), options: networkElseCache)
+      let found = try await store.fetch(RecordQuery<Card>(), options: networkElseCache)
       #expect(found.values.map(\.title) == ["kept"], "\(url)")
       #expect(found.origin == .cache)
       let receipt = try await store.save(Card(id: "new", "made"), options: networkThenCache)
       #expect(receipt.state == .pending, "\(url)")
       #expect(try isPending(store, "new"))
       await #expect(throws: SyncError.self) {
-        try await store.fetch(Query<Card>(), options: RequestOptions(fetchPolicy: .networkOnly))
+        try await store.fetch(RecordQuery<Card>(), options: RequestOptions(fetchPolicy: .networkOnly))
       }
     }
   }
@@ -62,7 +62,7 @@ struct NetworkErrorTests {
       network.setScript { _ in .none }
       #expect(await store.sync().skipped == nil)
       #expect(try store.outbox().isEmpty)
-      let records = try await server.remote().query(RecordQuery("Card"))
+      let records = try await server.remote().query(AnyQuery("Card"))
       #expect(Set(records.map(\.id.id)) == ["here", "new"])
       #expect(try await server.remote().digest(.space).digest == store.digest().digest)
     }
@@ -77,7 +77,7 @@ struct NetworkErrorTests {
     network.setScript { _ in .status(status) }
     let store = try store("http://127.0.0.1:1", network)
     await #expect(throws: SyncError.self) {
-      try await store.fetch(Query<Card>(), options: networkElseCache)
+      try await store.fetch(RecordQuery<Card>(), options: networkElseCache)
     }
     await #expect(throws: SyncError.self) {
       try await store.save(Card(id: "new", "made"), options: networkThenCache)

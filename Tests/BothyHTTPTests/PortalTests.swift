@@ -28,9 +28,9 @@ struct PortalTests {
       Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 }), principals: ["good": "ann"])
     let remote = BothyRemote(
       url: "https://example.org", space: "hut", transport: transport, token: { "good" })
-    let schema = Schema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
+    let schema = StoreSchema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
     let store = try SyncedStore(at: nil, schema: schema, remote: remote, configuration: .quiet)
-    for number in 0..<3 { try await store.save(Record("Todo", id: "T\(number)", ["title": "x"])) }
+    for number in 0..<3 { try await store.save(AnyRecord("Todo", id: "T\(number)", ["title": "x"])) }
     await store.sync()
     return (transport, store)
   }
@@ -38,7 +38,7 @@ struct PortalTests {
   @Test("A sync says that the network wants a sign-in, and keeps what is pending", arguments: portals)
   func sync(portal: TransportResponse) async throws {
     let (transport, store) = try await parts()
-    try await store.save(Record("Todo", id: "T9", ["title": "mine"]))
+    try await store.save(AnyRecord("Todo", id: "T9", ["title": "mine"]))
     transport.setScript { _ in portal }
     #expect(await store.sync().skipped?.name == "unreachable")
     #expect(try store.outbox().count == 1)
@@ -52,14 +52,14 @@ struct PortalTests {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
     for policy in [FetchPolicy.networkElseCache, .cacheElseNetwork] {
-      let found = try await store.fetch(RecordQuery("Todo"), options: RequestOptions(fetchPolicy: policy))
+      let found = try await store.fetch(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: policy))
       #expect(found.values.count == 3)
       #expect(found.origin == .cache)
     }
     await #expect(throws: SyncError.self) {
-      _ = try await store.fetch(RecordQuery("Todo"), options: RequestOptions(fetchPolicy: .networkOnly))
+      _ = try await store.fetch(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkOnly))
     }
-    let kept = try await store.store.read { try $0.fetch(RecordQuery("Todo")) }
+    let kept = try await store.store.read { try $0.fetch(AnyQuery("Todo")) }
     #expect(kept.count == 3)
   }
 
@@ -69,7 +69,7 @@ struct PortalTests {
     let body = Array(#"{"records":[{"type":"Other","id":"o","version":"1","fields":{}}]}"#.utf8)
     transport.setScript { _ in TransportResponse(status: 200, body: body) }
     let found = try await store.fetch(
-      RecordQuery("Todo"), options: RequestOptions(fetchPolicy: .networkElseCache))
+      AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkElseCache))
     #expect(found.values.count == 3)
   }
 
@@ -78,7 +78,7 @@ struct PortalTests {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
     let receipt = try await store.save(
-      Record("Todo", id: "T9", ["title": "mine"]), options: RequestOptions(savePolicy: .networkThenCache))
+      AnyRecord("Todo", id: "T9", ["title": "mine"]), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(receipt.state == .pending)
     transport.setScript { _ in nil }
     await store.sync()
@@ -91,7 +91,7 @@ struct PortalTests {
       Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 }), principals: ["good": "ann"])
     let remote = BothyRemote(
       url: "https://example.org", space: "hut", transport: transport, token: { "good" })
-    let schema = Schema(types: [TypeSchema("Photo", fields: [FieldSchema("picture", .blob)])])
+    let schema = StoreSchema(types: [TypeSchema("Photo", fields: [FieldSchema("picture", .blob)])])
     let folder = FileManager.default.temporaryDirectory.appending(path: UUIDv7.make())
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -99,7 +99,7 @@ struct PortalTests {
       at: folder.path + "/a.sqlite", schema: schema, remote: remote, configuration: .quiet)
     await store.sync()
     let blob = try await store.blobs.put(Data("a picture".utf8))
-    try await store.save(Record("Photo", id: "P1", ["picture": FieldValue(blob)]))
+    try await store.save(AnyRecord("Photo", id: "P1", ["picture": FieldValue(blob)]))
     transport.setScript { _ in
       TransportResponse(
         status: 200, headers: [.contentLength: String(length)],

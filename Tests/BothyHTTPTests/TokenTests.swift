@@ -31,12 +31,14 @@ struct TokenTests {
     let remote = BothyRemote(
       url: url, space: "hut", transport: transport, patience: Patience(clock: clock), now: time.reader(),
       accessToken: { try await token(count.next(), time) })
-    let schema = Schema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
+    let schema = StoreSchema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
     let store = try SyncedStore(
       at: nil, schema: schema, remote: remote, configuration: configuration,
       clock: SyncClock(now: time.reader()))
     try store.store.write { transaction in
-      for number in 0..<pending { try transaction.insert(Record("Todo", id: "T\(number)", ["title": "x"])) }
+      for number in 0..<pending {
+        try transaction.insert(AnyRecord("Todo", id: "T\(number)", ["title": "x"]))
+      }
     }
     return Parts(transport: transport, store: store, time: time, clock: clock, asked: { count.total })
   }
@@ -150,7 +152,7 @@ struct TokenTests {
     #expect(await parts.store.sync().skipped == nil)
     parts.time.advance(by: 590_000)
     #expect(await parts.store.sync().skipped == nil)
-    try await parts.store.store.write { try $0.insert(Record("Todo", id: "late", ["title": "x"])) }
+    try await parts.store.store.write { try $0.insert(AnyRecord("Todo", id: "late", ["title": "x"])) }
     parts.time.advance(by: 20_000)
     #expect(await parts.store.sync().skipped?.name == "authenticationRequired")
     #expect(try parts.store.pendingCounts().insert == 1)

@@ -137,9 +137,10 @@ struct CopiesAnswerTests {
   func packs() async throws {
     let device = try InspectedDevice { subjects, folder in
       let packs = folder.appending(path: "packs")
-      let builder = PackBuilder(name: "trips", version: "4", schema: Schema(types: [InspectedDevice.trip]))
+      let builder = PackBuilder(
+        name: "trips", version: "4", schema: StoreSchema(types: [InspectedDevice.trip]))
       _ = try builder.build(at: packs.appending(path: "good.pack")) {
-        try $0.add(Record("Trip", id: "a", ["title": "A", "nights": 1]))
+        try $0.add(AnyRecord("Trip", id: "a", ["title": "A", "nights": 1]))
       }
       let bad = packs.appending(path: "bad.pack")
       try FileManager.default.createDirectory(at: bad, withIntermediateDirectories: true)

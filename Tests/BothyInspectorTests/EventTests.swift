@@ -58,7 +58,7 @@ struct EventTests {
     try await watching(device) { events in
       let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
       try await other.save(
-        Record("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(savePolicy: .cacheOnly))
+        AnyRecord("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(savePolicy: .cacheOnly))
       try await until(&events, 2, isPaused: false)
       try other.resolve(RecordID(type: "Trip", id: "oslo"), .acceptLocal)
       try await until(&events, 1, isPaused: false)

@@ -26,7 +26,7 @@ final class InspectedDevice: Sendable {
       FieldSchema("name", .text),
       FieldSchema("trip", .reference(to: "Trip", onDelete: .cascade), optional: false),
     ])
-  static let schema = Schema(types: [trip, stop])
+  static let schema = StoreSchema(types: [trip, stop])
 
   /// - Parameter subjects: adds what is looked at besides the database.
   init(
@@ -60,7 +60,7 @@ final class InspectedDevice: Sendable {
   }
 
   func put(_ id: String, of type: String = "Trip", _ fields: [String: FieldValue]) async throws {
-    try await store.save(Record(type, id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
+    try await store.save(AnyRecord(type, id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
   }
 
   /// Two synced trips; one of them without its country since, which the server refuses, and a new one of the kind.

@@ -11,7 +11,7 @@ struct PendingAnswerTests {
     let device = try InspectedDevice()
     try await device.put("plain", ["title": "Plain"])
     try await device.store.save(
-      Record("Trip", id: "draft", ["title": "Draft"]),
+      AnyRecord("Trip", id: "draft", ["title": "Draft"]),
       options: RequestOptions(savePolicy: .cacheOnly, isDraft: true))
     try await device.put("child", of: "Stop", ["name": "Bridge", "trip": "draft"])
     let json = try await device.visitor().json("/api/outbox")
@@ -138,7 +138,7 @@ struct PendingAnswerTests {
     let device = try InspectedDevice()
     try await device.store.follow([PullScope(container: "north", includesChildren: true)])
     _ = try await device.store.save(
-      (0..<5500).map { Record("Trip", id: "t\($0)", ["title": "T"], container: "north/\($0 % 2)") },
+      (0..<5500).map { AnyRecord("Trip", id: "t\($0)", ["title": "T"], container: "north/\($0 % 2)") },
       options: RequestOptions(savePolicy: .cacheOnly))
     try await device.put("south", ["title": "S"])
     let json = try await device.visitor().json("/api/containers")

@@ -23,7 +23,7 @@ struct PlaygroundTests {
     }
     let remote = devices[1].remote
     let front = Front(playing: shown, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
-      try await remote.query(RecordQuery("Trip"))
+      try await remote.query(AnyQuery("Trip"))
     }
     front.opens(at: 7000)
     return (world, await Visitor(entering: front.address, front.answer))

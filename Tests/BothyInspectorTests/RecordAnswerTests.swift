@@ -36,7 +36,7 @@ struct RecordAnswerTests {
         seen += json.all("records", "id").compactMap(\.stringValue)
         after = json["next"]?.stringValue ?? ""
       } while !after.isEmpty
-      let expected = try await device.store.store.fetch(RecordQuery("Trip", order: Ordering.parse(order)))
+      let expected = try await device.store.store.fetch(AnyQuery("Trip", order: SortKey.parse(order)))
       #expect(seen == expected.map(\.id), "\(order)")
     }
   }

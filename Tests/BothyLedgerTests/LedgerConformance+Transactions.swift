@@ -73,7 +73,7 @@ extension LedgerConformance {
         return (
           ledger.head, try ledger.changes(after: 0, in: .space, limit: 9),
           try ledger.outcomes(device: "d", operations: ["o"]).count,
-          try ledger.query(RecordQuery("Note", where: .compare(field: "title", .equal, "again")), schema: nil)
+          try ledger.query(AnyQuery("Note", where: .compare(field: "title", .equal, "again")), schema: nil)
         )
       }
       #expect(found.0 == 3)
@@ -90,7 +90,7 @@ extension LedgerConformance {
         var titles: Set<[UInt8]> = []
         try ledger.forEachRecord(in: .space) { titles.insert($0.record.fields.bytes) }
         let head = ledger.head
-        let count = try ledger.count(RecordQuery("Note"), schema: nil)
+        let count = try ledger.count(AnyQuery("Note"), schema: nil)
         return (titles.count, head == 1200 || head == 2400, count)
       }
       try await writing
@@ -175,8 +175,8 @@ extension LedgerConformance {
   ]
 }
 
-extension Schema {
-  static let notes = Schema(
+extension StoreSchema {
+  static let notes = StoreSchema(
     types: [
       TypeSchema("Note", fields: [FieldSchema("title", .text), FieldSchema("score", .int, optional: true)])
     ])

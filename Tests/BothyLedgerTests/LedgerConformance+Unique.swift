@@ -5,7 +5,7 @@ import Testing
 
 /// Unique fields, checked by the server's rule in the ledger's transaction.
 extension LedgerConformance {
-  private static func schema(_ permissions: Permissions? = nil) -> Schema {
+  private static func schema(_ permissions: Permissions? = nil) -> StoreSchema {
     var type = TypeSchema(
       "User",
       fields: [
@@ -14,25 +14,25 @@ extension LedgerConformance {
         FieldSchema("boss", .reference(to: "User", onDelete: .nullify), optional: true),
       ])
     type.permissions = permissions
-    return Schema(types: [type])
+    return StoreSchema(types: [type])
   }
 
   private static func operation(
-    _ id: String, _ kind: BothySync.Operation.Kind, base: String? = nil,
+    _ id: String, _ kind: BothySync.SyncOperation.Kind, base: String? = nil,
     _ fields: [String: JSONValue] = [:], group: Int? = nil
-  ) -> BothySync.Operation {
-    Operation(
+  ) -> BothySync.SyncOperation {
+    SyncOperation(
       id: "op-\(id)", kind: kind, record: RecordID(type: "User", id: id), base: base, fields: fields,
       group: group.map { .init(id: "g", size: $0) })
   }
 
   private static func insert(
     _ id: String, _ fields: [String: JSONValue] = [:], group: Int? = nil
-  ) -> BothySync.Operation { operation(id, .insert, fields, group: group) }
+  ) -> BothySync.SyncOperation { operation(id, .insert, fields, group: group) }
 
   /// Sends the operations in one request of a device of its own, and puts the verdicts into words.
   private static func send(
-    _ operations: [BothySync.Operation], to ledger: any Ledger, schema: Schema? = schema(),
+    _ operations: [BothySync.SyncOperation], to ledger: any Ledger, schema: StoreSchema? = schema(),
     by name: String = "ann",
     space: String = "s"
   ) async throws -> [String] {

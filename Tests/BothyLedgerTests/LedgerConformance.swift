@@ -150,11 +150,11 @@ struct LedgerConformance: Sendable {
           entry(5, "e", isDeleted: true),
         ])
       }
-      let query = RecordQuery(
+      let query = AnyQuery(
         "Note", where: .compare(field: "title", .equal, .text("x")),
-        order: [Ordering("id", ascending: false)],
+        order: [SortKey("id", ascending: false)],
         limit: 2, offset: 1)
-      for schema in [Schema.notes, nil] {
+      for schema in [StoreSchema.notes, nil] {
         let found = try await ledger.read(space: "s") { ledger in
           (
             try ledger.query(query, schema: schema).map(\.record.id.id),

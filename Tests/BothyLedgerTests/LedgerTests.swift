@@ -45,7 +45,7 @@ struct QueryConformance {
   func run(_ ledger: any Ledger) async throws {
     var world = RandomQueries(seed: seed)
     let type = world.type
-    let schema = Schema(types: [type])
+    let schema = StoreSchema(types: [type])
     // Versions are the ledger's own, and every record has a container.
     var records = world.records(40)
     for index in records.indices {
@@ -76,7 +76,7 @@ struct QueryConformance {
     }
   }
 
-  private func document(_ record: Record) -> [UInt8] {
+  private func document(_ record: AnyRecord) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
     for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {

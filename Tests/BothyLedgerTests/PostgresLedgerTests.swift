@@ -83,11 +83,11 @@ struct PostgresLedgerTests {
       }
       try await ledger.write(space: "s") { try $0.put(entries) }
       let queries = [
-        RecordQuery("Note", where: .compare(field: "title", .equal, .text("a\u{0}b"))),
-        RecordQuery(
-          "Note", where: .contains(field: "title", "A", ignoringCase: true), order: [Ordering("title")]),
-        RecordQuery(
-          "Note", where: .compare(field: "title", .greater, .text("a")), order: [Ordering("title")]),
+        AnyQuery("Note", where: .compare(field: "title", .equal, .text("a\u{0}b"))),
+        AnyQuery(
+          "Note", where: .contains(field: "title", "A", ignoringCase: true), order: [SortKey("title")]),
+        AnyQuery(
+          "Note", where: .compare(field: "title", .greater, .text("a")), order: [SortKey("title")]),
       ]
       let found = try await ledger.read(space: "s") { ledger in
         try queries.map { try ledger.query($0, schema: .notes).map(\.record.id.id) }

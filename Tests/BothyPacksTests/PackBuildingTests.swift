@@ -63,7 +63,8 @@ import Testing
   @Test func rowsThatDoNotFitAreNamedAndWhatWasThereStays() throws {
     let url = try Times.build(folder)
     let before = try TemporaryFolder.contents(of: url)
-    let builder = PackBuilder(name: "prayer-times", version: "2", schema: Schema(City.self, PrayerTime.self))
+    let builder = PackBuilder(
+      name: "prayer-times", version: "2", schema: StoreSchema(City.self, PrayerTime.self))
     #expect(
       code {
         try builder.build(at: url) { pack in
@@ -72,7 +73,7 @@ import Testing
         }
       } == .invalidInput)
     #expect(throws: StoreError.self) {
-      try builder.build(at: url) { try $0.add(Record("PrayerTime", id: "a", ["day": "monday"])) }
+      try builder.build(at: url) { try $0.add(AnyRecord("PrayerTime", id: "a", ["day": "monday"])) }
     }
     #expect(try TemporaryFolder.contents(of: url) == before)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["times"])
@@ -86,19 +87,20 @@ import Testing
   }
 
   @Test func anEmptyPackAndRowsWithoutAKeyAreFine() throws {
-    let schema = Schema(types: [TypeSchema("Note", fields: [FieldSchema("kind", .text, optional: true)])])
+    let schema = StoreSchema(types: [TypeSchema("Note", fields: [FieldSchema("kind", .text, optional: true)])]
+    )
     let builder = PackBuilder(name: "notes", version: "1", schema: schema, shardBy: ["Note": "kind"])
     try builder.build(at: folder.url("empty")) { _ in }
     let empty = try Pack(at: folder.url("empty"))
-    #expect(try empty.fetch(RecordQuery("Note")).isEmpty && empty.manifest.files.count == 1)
+    #expect(try empty.fetch(AnyQuery("Note")).isEmpty && empty.manifest.files.count == 1)
     try builder.build(at: folder.url("nulls")) { pack in
-      try pack.add(Record("Note", id: "a"))
-      try pack.add(Record("Note", id: "b", ["kind": "x"]))
+      try pack.add(AnyRecord("Note", id: "a"))
+      try pack.add(AnyRecord("Note", id: "b", ["kind": "x"]))
     }
     let pack = try Pack(at: folder.url("nulls"))
     #expect(pack.shardKeys(of: "Note") == [.null, "x"])
     #expect(
-      try pack.fetch(RecordQuery("Note", where: .compare(field: "kind", .equal, .null))).map(\.id) == ["a"])
+      try pack.fetch(AnyQuery("Note", where: .compare(field: "kind", .equal, .null))).map(\.id) == ["a"])
     #expect(try pack.record(RecordID(type: "Note", id: "a")) != nil)
     try pack.verify()
   }

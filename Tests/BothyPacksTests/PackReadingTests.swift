@@ -16,14 +16,14 @@ import Testing
     #expect(pack.manifest.files.count == 13)
     #expect(pack.shardKeys(of: "PrayerTime").count == 12)
     #expect(log.opened == ["index.sqlite"])
-    let times = try pack.fetch(Query<PrayerTime>().where { $0.city == "City 3" && $0.day == 2 })
+    let times = try pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "City 3" && $0.day == 2 })
     #expect(times.count == 6 && times.allSatisfy { $0.city == "City 3" && $0.day == 2 })
     #expect(try pack.fetch(PrayerTime.self, id: "3/1/asr") == PrayerTime(3, 1, 3))
-    #expect(try pack.count(Query<PrayerTime>().where { $0.city == "City 3" }) == 24)
+    #expect(try pack.count(RecordQuery<PrayerTime>().where { $0.city == "City 3" }) == 24)
     let shard = try #require(pack.manifest.files.first { $0.key == "City 3" })
     #expect(log.opened == ["index.sqlite", shard.name])
-    #expect(try pack.fetch(Query<PrayerTime>().where { $0.city == "nowhere" }).isEmpty)
-    #expect(try pack.fetch(Query<City>()).count == 12)
+    #expect(try pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "nowhere" }).isEmpty)
+    #expect(try pack.fetch(RecordQuery<City>()).count == 12)
     #expect(log.opened == ["index.sqlite", shard.name])
   }
 
@@ -32,7 +32,7 @@ import Testing
     let log = FileLog()
     let pack = try Pack(at: Times.build(folder), options: log.options(openShards: 2))
     func read(_ city: Int) throws {
-      #expect(try pack.fetch(Query<PrayerTime>().where { $0.city == "City \(city)" }).count == 24)
+      #expect(try pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "City \(city)" }).count == 24)
     }
     for city in [0, 1, 0, 2] { try read(city) }
     let names = (0..<3).compactMap { city in
@@ -42,7 +42,7 @@ import Testing
     #expect(log.closed == [names[1]])
     try read(1)
     #expect(log.closed == [names[1], names[0]])
-    #expect(try pack.fetch(Query<PrayerTime>()).count == 288)
+    #expect(try pack.fetch(RecordQuery<PrayerTime>()).count == 288)
     #expect(log.opened.count - log.closed.count == 3)
     pack.close()
     #expect(log.opened.count - log.closed.count == 1)
@@ -53,7 +53,7 @@ import Testing
   @Test func recordsArePlainValuesThatOutliveThePackAndItsFiles() async throws {
     let url = try Times.build(folder)
     var pack: Pack? = try Pack(at: url)
-    let cities = try #require(try await pack?.fetch(Query<City>().order { $0.name.ascending }))
+    let cities = try #require(try await pack?.fetch(RecordQuery<City>().order { $0.name.ascending }))
     let one = try #require(try pack?.fetch(PrayerTime.self, id: "5/0/isha"))
     let record = try #require(try pack?.record(RecordID(type: "PrayerTime", id: "5/0/isha")))
     pack = nil
@@ -67,47 +67,47 @@ import Testing
   @Test func idsListsRangesAndPagesAreAsInAStore() throws {
     let split = try Pack(at: Times.build(folder, "split", cities: 5, days: 6))
     let whole = try Pack(at: Times.build(folder, "whole", cities: 5, days: 6, isSplit: false))
-    let all = Times.times(cities: 5, days: 6).map { Record($0) }
+    let all = Times.times(cities: 5, days: 6).map { AnyRecord($0) }
     var queries = [
-      RecordQuery("PrayerTime"),
-      RecordQuery(
+      AnyQuery("PrayerTime"),
+      AnyQuery(
         "PrayerTime", where: .compare(field: "day", .less, 3),
-        order: [Ordering("minute"), Ordering("city", ascending: false)]),
-      RecordQuery("PrayerTime", order: [Ordering("minute", ascending: false)], limit: 7, offset: 11),
-      RecordQuery(
-        "PrayerTime", where: .oneOf(field: "city", ["City 1", "City 4", "none"]), order: [Ordering("day")],
+        order: [SortKey("minute"), SortKey("city", ascending: false)]),
+      AnyQuery("PrayerTime", order: [SortKey("minute", ascending: false)], limit: 7, offset: 11),
+      AnyQuery(
+        "PrayerTime", where: .oneOf(field: "city", ["City 1", "City 4", "none"]), order: [SortKey("day")],
         limit: 9),
-      RecordQuery("PrayerTime", where: .compare(field: "city", .greaterOrEqual, "City 3"), limit: 40),
-      RecordQuery("PrayerTime", where: .compare(field: "id", .equal, "2/2/asr")),
-      RecordQuery("PrayerTime", where: .oneOf(field: "id", ["2/2/asr", "4/1/fajr", "x"])),
-      RecordQuery(
+      AnyQuery("PrayerTime", where: .compare(field: "city", .greaterOrEqual, "City 3"), limit: 40),
+      AnyQuery("PrayerTime", where: .compare(field: "id", .equal, "2/2/asr")),
+      AnyQuery("PrayerTime", where: .oneOf(field: "id", ["2/2/asr", "4/1/fajr", "x"])),
+      AnyQuery(
         "PrayerTime",
         where: .or([.compare(field: "city", .equal, "City 0"), .compare(field: "minute", .less, 260)])),
-      RecordQuery(
+      AnyQuery(
         "PrayerTime", where: .not(.compare(field: "city", .equal, "City 0")),
-        order: [Ordering("id", ascending: false)], limit: 3),
-      RecordQuery("PrayerTime", where: .none), RecordQuery("PrayerTime", limit: 0),
-      RecordQuery("PrayerTime", limit: .max, offset: 5),
+        order: [SortKey("id", ascending: false)], limit: 3),
+      AnyQuery("PrayerTime", where: .none), AnyQuery("PrayerTime", limit: 0),
+      AnyQuery("PrayerTime", limit: .max, offset: 5),
     ]
     for page in 0..<8 {
-      queries.append(RecordQuery("PrayerTime", order: [Ordering("prayer")], limit: 25, offset: 25 * page))
+      queries.append(AnyQuery("PrayerTime", order: [SortKey("prayer")], limit: 25, offset: 25 * page))
     }
     for query in queries {
       let expected = try query.evaluate(over: all, schema: PrayerTime.schema).map(\.id)
       #expect(try split.fetch(query).map(\.id) == expected)
       #expect(try whole.fetch(query).map(\.id) == expected)
-      #expect(try split.fetch(Query<PrayerTime>(query)).map(\.id) == expected)
+      #expect(try split.fetch(RecordQuery<PrayerTime>(query)).map(\.id) == expected)
       #expect(try split.count(query) == expected.count)
-      #expect(try whole.count(Query<PrayerTime>(query)) == expected.count)
+      #expect(try whole.count(RecordQuery<PrayerTime>(query)) == expected.count)
     }
     for record in all {
       #expect(try split.record(record.recordID)?.fields == record.fields)
       #expect(try whole.record(record.recordID)?.fields == record.fields)
     }
     #expect(try split.record(RecordID(type: "PrayerTime", id: "none")) == nil)
-    #expect(throws: StoreError.self) { try split.fetch(RecordQuery("Nothing")) }
+    #expect(throws: StoreError.self) { try split.fetch(AnyQuery("Nothing")) }
     #expect(throws: StoreError.self) {
-      try split.fetch(RecordQuery("PrayerTime", order: [Ordering("nothing")]))
+      try split.fetch(AnyQuery("PrayerTime", order: [SortKey("nothing")]))
     }
   }
 
@@ -116,16 +116,17 @@ import Testing
     let log = FileLog()
     let pack = try Pack(at: Times.build(folder), options: log.options())
     #expect(
-      try pack.fetch(RecordQuery("PrayerTime", where: .compare(field: "id", .equal, "7/0/fajr"))).count == 1)
+      try pack.fetch(AnyQuery("PrayerTime", where: .compare(field: "id", .equal, "7/0/fajr"))).count == 1)
     #expect(log.opened.count == 2)
   }
 
   @Test func namesAndPlacesAreFoundByTheirIndexes() throws {
     let pack = try Pack(at: Times.build(folder), expecting: [City.self])
-    #expect(try pack.fetch(Query<City>().where(.matches("al jahra"))).map(\.id) == ["0"])
+    #expect(try pack.fetch(RecordQuery<City>().where(.matches("al jahra"))).map(\.id) == ["0"])
     let here = Coordinate(latitude: 29.31, longitude: 47.16)
-    #expect(try pack.fetch(Query<City>().nearest(to: here) { $0.place }.limit(2)).map(\.id) == ["3", "4"])
-    let near = RecordQuery("City", where: .near(field: "place", centre: here, metres: 5000))
+    #expect(
+      try pack.fetch(RecordQuery<City>().nearest(to: here) { $0.place }.limit(2)).map(\.id) == ["3", "4"])
+    let near = AnyQuery("City", where: .near(field: "place", centre: here, metres: 5000))
     #expect(try pack.fetch(near).map(\.id) == ["3"])
   }
 
@@ -134,10 +135,11 @@ import Testing
     let pack = try Pack(at: Times.build(folder), expecting: [BriefTime.self, PrayerTime.self])
     let brief = try #require(try pack.fetch(BriefTime.self, id: "1/1/asr"))
     #expect(brief.minute == Double(PrayerTime(1, 1, 3).minute) && brief.city == "City 1")
-    let query = RecordQuery(
-      "PrayerTime", where: .compare(field: "city", .equal, "City 1"), order: [Ordering("minute")])
+    let query = AnyQuery(
+      "PrayerTime", where: .compare(field: "city", .equal, "City 1"), order: [SortKey("minute")])
     #expect(
-      try pack.fetch(Query<BriefTime>(query)).map(\.id) == pack.fetch(Query<PrayerTime>(query)).map(\.id))
+      try pack.fetch(RecordQuery<BriefTime>(query)).map(\.id)
+        == pack.fetch(RecordQuery<PrayerTime>(query)).map(\.id))
   }
 
   /// Promises: K-21, B-44
@@ -167,7 +169,7 @@ import Testing
     // Else it can't be removed.
     defer { try? files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: url.path) }
     let pack = try Pack(at: url)
-    #expect(try pack.fetch(Query<PrayerTime>()).count == 288)
+    #expect(try pack.fetch(RecordQuery<PrayerTime>()).count == 288)
     #expect(try files.contentsOfDirectory(atPath: url.path).sorted() == before.keys.sorted())
     try pack.verify()
     #expect(try TemporaryFolder.contents(of: url) == before)
@@ -180,7 +182,7 @@ import Testing
         group.addTask { () async throws in
           let city = number % 12
           #expect(try pack.fetch(PrayerTime.self, id: "\(city)/3/isha") == PrayerTime(city, 3, 5))
-          let query = Query<PrayerTime>().where { $0.city == "City \(city)" }
+          let query = RecordQuery<PrayerTime>().where { $0.city == "City \(city)" }
           #expect(try await pack.fetch(query).count == 24)
         }
       }

@@ -32,7 +32,7 @@ import Testing
     #expect(try note(shelf.pack()) == "new")
     // The old one still opens shards that it had not opened yet.
     #expect(try reader.map(note) == "old" && versions.count == 2)
-    #expect(try await reader?.fetch(Query<PrayerTime>()).count == 288)
+    #expect(try await reader?.fetch(RecordQuery<PrayerTime>()).count == 288)
     reader = nil
     #expect(versions.count == 1)
     #expect(try note(shelf.pack()) == "new")
@@ -115,11 +115,13 @@ import Testing
     try await shelf.install(from: Times.build(folder, "good", note: "good"))
     let builder = PackBuilder(
       name: "prayer-times", version: "2",
-      schema: Schema(types: [City.schema, TypeSchema("PrayerTime", fields: [.field("city", String.self)])]))
+      schema: StoreSchema(types: [
+        City.schema, TypeSchema("PrayerTime", fields: [.field("city", String.self)]),
+      ]))
     try builder.build(at: folder.url("bad")) { _ in }
     #expect(await asyncCode { try await shelf.install(from: folder.url("bad")) } == .schemaMismatch)
     #expect(try note(shelf.pack()) == "good")
-    let wanted = Schema(types: [TypeSchema("Sound", fields: [])])
+    let wanted = StoreSchema(types: [TypeSchema("Sound", fields: [])])
     #expect(
       await asyncCode {
         try await shelf.install(from: Times.build(folder, "b", version: "3"), expecting: wanted)
@@ -135,11 +137,12 @@ import Testing
     let key = try #require(file.key.text)
     let broken = PackShelf(at: folder.url("shelf"))
     #expect(
-      code { _ = try broken.pack().fetch(Query<PrayerTime>().where { $0.city == key }) } == .damagedFile)
+      code { _ = try broken.pack().fetch(RecordQuery<PrayerTime>().where { $0.city == key }) } == .damagedFile
+    )
     let done = try await broken.install(from: folder.url("a"))
     #expect(done.isNew && done.fetched == 1 && done.reused == 12)
     try broken.pack().verify()
-    #expect(try await broken.pack().fetch(Query<PrayerTime>().where { $0.city == key }).count == 24)
+    #expect(try await broken.pack().fetch(RecordQuery<PrayerTime>().where { $0.city == key }).count == 24)
   }
 
   /// Promises: K-24
@@ -154,9 +157,11 @@ import Testing
           let isAfter = sightings.isInstalled.withLock { $0 }
           let pack = try shelf.pack()
           let notes = Set(
-            try await pack.fetch(Query<PrayerTime>().where { $0.city == "City \(number % 12)" }).map(\.note))
+            try await pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "City \(number % 12)" }).map(
+              \.note))
           #expect(notes.count == 1 && notes == [pack.manifest.version])
-          let all = Set(try await pack.fetch(Query<PrayerTime>().where { $0.day == number % 2 }).map(\.note))
+          let all = Set(
+            try await pack.fetch(RecordQuery<PrayerTime>().where { $0.day == number % 2 }).map(\.note))
           #expect(all == notes)
           if isAfter { #expect(pack.manifest.version == "c") }
           _ = sightings.versions.withLock { $0.insert(pack.manifest.version) }
@@ -187,7 +192,7 @@ import Testing
     // One city changes: the index and its shard are fetched.
     let second = folder.url("b")
     let builder = PackBuilder(
-      name: "prayer-times", version: "2", schema: Schema(City.self, PrayerTime.self),
+      name: "prayer-times", version: "2", schema: StoreSchema(City.self, PrayerTime.self),
       shardBy: ["PrayerTime": "city"])
     try builder.build(at: second) { pack in
       for city in Times.cities(12) { try pack.add(city) }

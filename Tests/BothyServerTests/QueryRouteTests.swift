@@ -39,7 +39,7 @@ struct QueryRouteTests {
       (#"{"type":"Other"}"#, []),
     ])
   func select(document: String, expected: [String]) async throws {
-    let schema = try Schema(
+    let schema = try StoreSchema(
       json: """
         {"version":1,"types":[{"name":"Other","fields":[]},{"name":"Todo","fields":[
         {"name":"n","type":"int"},{"name":"title","type":"string","optional":true},

@@ -75,8 +75,8 @@ struct Reply: Sendable {
 }
 
 /// A schema with one type, for tests of validation and permissions.
-func todoSchema(_ permissions: Permissions? = nil) throws -> Schema {
-  var schema = try Schema(
+func todoSchema(_ permissions: Permissions? = nil) throws -> StoreSchema {
+  var schema = try StoreSchema(
     json: #"{"version":1,"types":[{"name":"Todo","fields":[{"name":"title","type":"string"}]}]}"#)
   if let permissions { schema.types[0].permissions = permissions }
   return schema

@@ -9,13 +9,13 @@ import Testing
 struct SyncRouteTests {
   private let sync = "/v1/spaces/hut/sync"
 
-  private func request(_ operations: [Operation] = [], cursor: String? = nil) -> String {
+  private func request(_ operations: [SyncOperation] = [], cursor: String? = nil) -> String {
     let request = SyncRequest(device: "d", operations: operations, pulls: [.init(.space, cursor: cursor)])
     return String(decoding: request.encoded(), as: UTF8.self)
   }
 
-  private func insert(_ number: Int) -> BothySync.Operation {
-    Operation(
+  private func insert(_ number: Int) -> BothySync.SyncOperation {
+    SyncOperation(
       id: "o\(number)", kind: .insert, record: RecordID(type: "Todo", id: "\(number)"),
       fields: ["n": .int(Int64(number))])
   }

@@ -121,7 +121,7 @@ import Testing
   @Test("a commit inside a commit, a hook or another write of the home is an error with a code") func inside()
     throws
   {
-    let store = try Store(inMemory: Schema(types: [TypeSchema("Note", fields: [], synced: false)]))
+    let store = try Store(inMemory: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
     let home = SettingsHome(store)
     let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
     let code = { (body: () throws -> Void) -> SettingsError.Code? in
@@ -135,7 +135,7 @@ import Testing
     #expect(code { try Watched.$hooks.withValue(hooks) { try settings.touch() } } == .nestedCommit)
     #expect(settings.current == Watched() && locale.current == LocaleSettings())
     let error = #expect(throws: StoreError.self) {
-      try store.write { _ in try store.write { try $0.insert(Record("Note", id: "1")) } }
+      try store.write { _ in try store.write { try $0.insert(AnyRecord("Note", id: "1")) } }
     }
     #expect(error?.code == .nestedWrite)
     #expect(try store.record(RecordID(type: "Note", id: "1")) == nil)

@@ -95,8 +95,9 @@ private final class End: Sendable {
   @Test("a group lives in the file of a store, beside its records") func besideRecords() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/app.bothy"
-    let store = try Store(at: path, schema: Schema(types: [TypeSchema("Note", fields: [], synced: false)]))
-    try store.write { try $0.insert(Record("Note", id: "1")) }
+    let store = try Store(
+      at: path, schema: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
+    try store.write { try $0.insert(AnyRecord("Note", id: "1")) }
     try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit { $0.visits = 3 }
     try store.close()
     let again = SharedSettings<LocaleSettings>(in: SettingsHome(at: path))

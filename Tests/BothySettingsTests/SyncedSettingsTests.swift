@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite("Settings that are synced", .timeLimit(.minutes(5))) struct SyncedSettingsTests {
-  private static let schema = Schema(types: [LocaleSettings.recordType])
+  private static let schema = StoreSchema(types: [LocaleSettings.recordType])
 
   private func settings(of device: SimulatedDevice) -> SharedSettings<LocaleSettings> {
     SharedSettings(in: SettingsHome(device.store.store))
@@ -63,7 +63,7 @@ import Testing
   @Test("a store's type that lacks a setting is an error that says what to do") func mismatch() throws {
     let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
     let settings = SharedSettings<LocaleSettings>(
-      in: SettingsHome(try Store(inMemory: Schema(types: [type]))))
+      in: SettingsHome(try Store(inMemory: StoreSchema(types: [type]))))
     #expect(settings.current == LocaleSettings())
     #expect((settings.problem as? SettingsError)?.code == .schemaMismatch)
     #expect(settings.problem.map { "\($0)" }?.contains("recordType") == true)

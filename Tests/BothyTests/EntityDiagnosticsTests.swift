@@ -91,17 +91,17 @@ struct EntityDiagnosticsTests {
     .property(
       "let n = 1",
       "'n' could never be read back: a 'let' keeps its initial value. Make it a 'var', remove the value, "
-        + "or mark it @Transient.", 3, fix: ("Replace 'let' with 'var'", "var n = 1")),
+        + "or mark it @NotStored.", 3, fix: ("Replace 'let' with 'var'", "var n = 1")),
     .property(
       "lazy var n = 1",
-      "'n' is lazy and can't be a field. Mark it @Transient to keep it out of the record.", 3,
-      fix: ("Add '@Transient'", "@Transient lazy var n = 1")),
+      "'n' is lazy and can't be a field. Mark it @NotStored to keep it out of the record.", 3,
+      fix: ("Add '@NotStored'", "@NotStored lazy var n = 1")),
     .property(
       "var größe: Int", "'größe' can't be the name of a field in the schema. Name it with @Named(\"…\").", 7,
       fix: ("Add '@Named(\"<#name#>\")'", "@Named(\"<#name#>\") var größe: Int")),
     .property(
-      "@Transient var n: Int",
-      "'n' needs an initial value, because no record holds one for a @Transient property.", 18),
+      "@NotStored var n: Int",
+      "'n' needs an initial value, because no record holds one for a @NotStored property.", 18),
     .property(
       "let id: UUID", "The id of an entity is a String, not UUID.", 11,
       fix: ("Replace 'UUID' with 'String'", "let id: String")),
@@ -111,7 +111,7 @@ struct EntityDiagnosticsTests {
     .property(
       "let id = UUIDv7.make()",
       "'id' could never be read back: a 'let' keeps its initial value. Make it a 'var', remove the value, "
-        + "or mark it @Transient.", 3, fix: ("Replace 'let' with 'var'", "var id = UUIDv7.make()")),
+        + "or mark it @NotStored.", 3, fix: ("Replace 'let' with 'var'", "var id = UUIDv7.make()")),
   ]
 
   static let types: [Mistake] = [
@@ -147,13 +147,15 @@ struct EntityDiagnosticsTests {
       "@Named(text) var key: Int",
       "The name must be a string literal, because it is part of the stored schema.", 3),
     .property(
-      "@Indexed @Transient var n = 1", "@Indexed has no effect on a @Transient property.", 3),
+      "@Indexed @NotStored var n = 1", "@Indexed has no effect on a @NotStored property.", 3),
     .property(
       "@Indexed var n: Int { 1 }", "@Indexed belongs on a stored property; this one holds no value.", 3),
     .property(
-      "@Unique static let n = 1", "@Unique belongs on a stored property; this one holds no value.", 3),
+      "@UniqueValue static let n = 1", "@UniqueValue belongs on a stored property; this one holds no value.",
+      3),
     .property(
-      "@Unique let id: String", "@Unique can't be used on the id, which is always the unique key.", 3),
+      "@UniqueValue let id: String", "@UniqueValue can't be used on the id, which is always the unique key.",
+      3),
   ]
 
   @Test("an option outside an entity is an error, because nothing reads it")
@@ -175,7 +177,7 @@ struct EntityDiagnosticsTests {
       diagnostics: [
         DiagnosticSpec(
           message: "'a' could never be read back: a 'let' keeps its initial value. Make it a 'var', "
-            + "remove the value, or mark it @Transient.", line: 2, column: 3,
+            + "remove the value, or mark it @NotStored.", line: 2, column: 3,
           fixIts: [FixItSpec(message: "Replace 'let' with 'var'")]),
         DiagnosticSpec(
           message: "Declare it optional: 'Int?'.", line: 3, column: 10,

@@ -92,11 +92,11 @@ import Testing
       @Entity("todo_v2", writeMode: .remoteOnly, permissions: Permissions(delete: .owner))
       public struct Todo {
         public let id: String
-        @FullText @Unique public var title: String
+        @FullText @UniqueValue public var title: String
         @Named("due_at") @Indexed public var due: Date? = nil
         @Merge(.counter) public private(set) var views: Int = 0
         @OnDelete(.cascade) public var list: Reference<TodoList>
-        @Transient public var isOpen = true
+        @NotStored public var isOpen = true
         private var state: State = .fresh
       }
       """,
@@ -204,8 +204,8 @@ import Testing
         var count: Int { get { text.count } set {} }
         static let limit = 3
         var `default`: Int = 2 { didSet {} }
-        @Transient lazy var words = text.split(separator: " ")
-        @Transient let rank = 1
+        @NotStored lazy var words = text.split(separator: " ")
+        @NotStored let rank = 1
         init(text: String) { self.text = text }
         func shout() {}
       }
@@ -218,8 +218,8 @@ import Testing
         var count: Int { get { text.count } set {} }
         static let limit = 3
         var `default`: Int = 2 { didSet {} }
-        @Transient lazy var words = text.split(separator: " ")
-        @Transient let rank = 1
+        @NotStored lazy var words = text.split(separator: " ")
+        @NotStored let rank = 1
         init(text: String) { self.text = text }
         func shout() {}
 

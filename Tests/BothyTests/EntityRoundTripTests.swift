@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test("is found by its place") func places() throws {
-    let store = try Store(inMemory: Schema(Trip.self))
+    let store = try Store(inMemory: StoreSchema(Trip.self))
     let here = Coordinate(latitude: -16.8, longitude: 180)
     try store.write { transaction in
       for (name, longitude) in [("east", -179.999), ("west", 179.99), ("away", 10)] {
@@ -26,8 +26,8 @@ import Testing
       }
       try transaction.insert(Trip(name: "nowhere"))
     }
-    func names(_ query: Query<Trip>) throws -> [String] { try store.fetch(query).map(\.name) }
-    let all = Query<Trip>()
+    func names(_ query: RecordQuery<Trip>) throws -> [String] { try store.fetch(query).map(\.name) }
+    let all = RecordQuery<Trip>()
     #expect(try names(all.where { $0.start.within(metres: 500, of: here) }) == ["east"])
     let box = GeoBox(west: 179, south: -20, east: -179, north: -10)
     #expect(try names(all.where { $0.start.isIn(box) }.order { $0.name.ascending }) == ["east", "west"])
@@ -39,17 +39,17 @@ import Testing
   @Test("is the same through a dynamic record") func records() throws {
     let todo = Todo(title: "target")
     for entity in [Everything.full(todo), .bare(todo)] {
-      let record = Record(entity)
+      let record = AnyRecord(entity)
       #expect(record.type == "Everything" && record.id == entity.id)
       #expect(try record.entity() == entity)
     }
-    #expect(Record(Everything.bare(todo))["maybePlace"] == .null)
+    #expect(AnyRecord(Everything.bare(todo))["maybePlace"] == .null)
   }
 
   @Test("is kept by the app as JSON with its mark, and read from JSON without one") func codable() throws {
-    let store = try Store(inMemory: Schema(Stop.self))
+    let store = try Store(inMemory: StoreSchema(Stop.self))
     try store.write { try $0.insert(Stop(name: "pier")) }
-    let stop = try #require(try store.fetch(Query<Stop>()).first)
+    let stop = try #require(try store.fetch(RecordQuery<Stop>()).first)
     let json = try JSONEncoder().encode(stop)
     #expect(String(decoding: json, as: UTF8.self).contains("\"readMark\":0"))
     #expect(try JSONDecoder().decode(Stop.self, from: json) == stop)
@@ -77,7 +77,7 @@ import Testing
     let store = try Self.store()
     try store.write {
       try $0.insert(
-        Record("Defaults", id: "d", ["token": .text(UUID().uuidString.lowercased()), "stamp": .date(0)]))
+        AnyRecord("Defaults", id: "d", ["token": .text(UUID().uuidString.lowercased()), "stamp": .date(0)]))
     }
     let read = try #require(try store.fetch(Defaults.self, id: "d"))
     let made = Defaults(id: "d", token: read.token, stamp: read.stamp)
@@ -116,26 +116,26 @@ import Testing
   }
 
   @Test("says which field a record lacks or has of another kind") func decodeErrors() throws {
-    let missing = Record("todo", ["done": .bool(true)])
+    let missing = AnyRecord("todo", ["done": .bool(true)])
     let error = #expect(throws: StoreError.self) { _ = try missing.entity(Todo.self) }
     #expect(error?.code == .invalidValue)
-    let strange = Record("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
+    let strange = AnyRecord("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
     let unknownCase = #expect(throws: StoreError.self) { _ = try strange.entity(Travel.Trip.self) }
     #expect(unknownCase?.message.contains("balloon is no case of Mode") == true)
   }
 
   @Test("is found by a query on its typed fields") func queries() {
-    let query = Query<Todo>().where { $0.done == false && $0.due < Date(timeIntervalSince1970: 9) }
+    let query = RecordQuery<Todo>().where { $0.done == false && $0.due < Date(timeIntervalSince1970: 9) }
       .order { $0.due.descending }
     #expect(query.recordQuery.type == "todo")
-    #expect(query.recordQuery.order == [Ordering("due_at", ascending: false)])
+    #expect(query.recordQuery.order == [SortKey("due_at", ascending: false)])
     #expect(Todo.fields.id.name == "id")
     #expect(Todo.fields.priority.name == "priority")
     #expect(Travel.Trip.fields.fields.name == "fields")
   }
 
   private static func store() throws -> Store {
-    try Store(inMemory: Schema(TodoList.self, Todo.self, Everything.self, Defaults.self))
+    try Store(inMemory: StoreSchema(TodoList.self, Todo.self, Everything.self, Defaults.self))
   }
 }
 

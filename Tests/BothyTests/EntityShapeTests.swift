@@ -46,18 +46,18 @@ import Testing
   @Test("an initialiser of the struct's own stays the only one") func ownInitialiser() throws {
     let tag = Tag("Hills")
     #expect(tag.name == "hills")
-    #expect(try Record(tag).entity(Tag.self).name == "hills")
+    #expect(try AnyRecord(tag).entity(Tag.self).name == "hills")
   }
 
   @Test("names of the enclosing scope and of the expansion itself are no obstacle") func names() throws {
     let trip = Travel.Trip(from: "Mallaig", to: "Armadale", fields: "x", isShared: true, encode: .night)
     #expect(trip.mode == .ferry && !trip.isLocked)
-    #expect(try Record(trip).entity() == trip)
+    #expect(try AnyRecord(trip).entity() == trip)
     #expect(Travel.Port(name: "Oban").name == "Oban" && Travel.Port.typeName == "Port")
   }
 
   @Test("a struct without fields is an entity too") func empty() throws {
-    let store = try Store(inMemory: Schema(Empty.self, Later.self))
+    let store = try Store(inMemory: StoreSchema(Empty.self, Later.self))
     try store.write { try $0.insert(Empty(id: "e")) }
     #expect(try store.fetch(Empty.self, id: "e") != nil)
     #expect(Later.schema["code"]?.isUnique == true)

@@ -20,7 +20,7 @@ struct Address: Codable, JSONField, Hashable {
 }
 
 @Entity struct TodoList: Hashable {
-  @Unique var name: String
+  @UniqueValue var name: String
   var parent: Reference<TodoList>?
   var favourites: [Reference<Todo>] = []
 }
@@ -33,7 +33,7 @@ struct Address: Codable, JSONField, Hashable {
   @Merge(.counter) var views = 0
   var priority: Priority = .normal
   @Sensitive var secret: String?
-  @Transient var isSelected = false
+  @NotStored var isSelected = false
   var created = Date()
 
   var isUrgent: Bool { priority == .high && !done }

@@ -15,7 +15,7 @@ private enum Home {
   @Named("format") var timeFormat = "12"
   var mood: Mood = .calm
   var volume: Double?
-  @Transient var isShown = false
+  @NotStored var isShown = false
 
   static func preCommit(old: LocaleSettings, proposed: LocaleSettings) throws {
     if !["12", "24"].contains(proposed.timeFormat) { throw StoreError(.invalidValue, "12 or 24") }

@@ -17,8 +17,8 @@ struct ConflictPicturesTests {
     let world = try SimulatedWorld()
     var configuration = SyncConfiguration.quiet
     configuration.mergePolicies = MergePolicies(policy)
-    let ada = try world.addDevice("ada", schema: Schema(Hut.self), configuration: configuration)
-    let ben = try world.addDevice("ben", schema: Schema(Hut.self), configuration: configuration)
+    let ada = try world.addDevice("ada", schema: StoreSchema(Hut.self), configuration: configuration)
+    let ben = try world.addDevice("ben", schema: StoreSchema(Hut.self), configuration: configuration)
     let hut = Hut(name: "Corrour", visits: 10)
     try await ada.store.save(hut)
     for device in [ada, ben] { await device.store.sync() }

@@ -71,7 +71,7 @@ struct SettingsGuideTests {
 
   /// Promises: K-10
   @Test("steps lead from what one version of the app stored to what the next declares") func steps() throws {
-    let store = try Store(inMemory: Schema(types: []))
+    let store = try Store(inMemory: StoreSchema(types: []))
     try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit {
       $0.languageLocale = "de"
       $0.timeFormat = "24"
@@ -84,7 +84,7 @@ struct SettingsGuideTests {
     let path = NSTemporaryDirectory() + "bothy-guide-\(UUIDv7.make()).bothy"
     let remote = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
     // settings: begin
-    let schema = Schema(types: [Todo.schema, LocaleSettings.recordType])
+    let schema = StoreSchema(types: [Todo.schema, LocaleSettings.recordType])
     let store = try SyncedStore(at: path, schema: schema, remote: remote)
     let home = SettingsHome(store.store)
     // settings: end

@@ -26,10 +26,11 @@ struct TasteOfCodeTests {
     let remote = InProcessRemote(authority)
 
     // README: begin
-    let store = try SyncedStore(at: path, schema: Schema(Todo.self), remote: remote)
+    let store = try SyncedStore(at: path, schema: StoreSchema(Todo.self), remote: remote)
 
     let receipt = try await store.save(Todo(title: "Oil the lamp"))  // durable here, sent when it can be
-    let open = try await store.fetch(Query<Todo>().where { $0.done == false }.order { $0.due.ascending })
+    let open = try await store.fetch(
+      RecordQuery<Todo>().where { $0.done == false }.order { $0.due.ascending })
 
     let report = await store.sync()  // or `await store.run()`, which does so by itself
     print(open.values.map(\.title), receipt.state, report.pushed)
@@ -84,11 +85,11 @@ struct TasteOfPlacesTests {
   func runs() throws {
     let here = Coordinate(latitude: 51.5, longitude: -0.1)
     // README: begin
-    let around = Query<Trip>().where { $0.start.within(metres: 500, of: here) }
-    let nearest = Query<Trip>().where { $0.name != "Home" }.nearest(to: here) { $0.start }.limit(20)
+    let around = RecordQuery<Trip>().where { $0.start.within(metres: 500, of: here) }
+    let nearest = RecordQuery<Trip>().where { $0.name != "Home" }.nearest(to: here) { $0.start }.limit(20)
     // README: end
 
-    let store = try Store(inMemory: Schema(Trip.self))
+    let store = try Store(inMemory: StoreSchema(Trip.self))
     try store.write { transaction in
       for (name, longitude) in [("Home", -0.1), ("Tower", -0.104), ("Sea", 1.4)] {
         try transaction.insert(Trip(name: name, start: Coordinate(latitude: 51.5, longitude: longitude)))

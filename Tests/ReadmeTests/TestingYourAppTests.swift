@@ -32,7 +32,7 @@ struct HutBook {
     }
   }
 
-  func guests() throws -> [String] { try store.store.fetch(Query<Bunk>()).compactMap(\.guest).sorted() }
+  func guests() throws -> [String] { try store.store.fetch(RecordQuery<Bunk>()).compactMap(\.guest).sorted() }
   func pence() throws -> Int { try store.store.fetch(Till.self, id: "till")?.pence ?? 0 }
 }
 // docs: end
@@ -45,7 +45,7 @@ struct TestingYourAppTests {
     let world = try SimulatedWorld()
     var configuration = SyncConfiguration.quiet  // syncs only when the test says so
     configuration.mergePolicies = MergePolicies(.fieldMerge)
-    let schema = Schema(Bunk.self, Till.self)
+    let schema = StoreSchema(Bunk.self, Till.self)
     let ada = try world.addDevice("ada", schema: schema, configuration: configuration)
     let ben = try world.addDevice("ben", schema: schema, configuration: configuration)
     try await HutBook(store: ada.store).open(bunks: ["window", "door", "stove"])
@@ -147,7 +147,7 @@ struct TestingYourAppTests {
     configuration.scope = .push
     configuration.triggers = [.start]
     let store = try SyncedStore(
-      at: nil, schema: Schema(Bunk.self), remote: server, configuration: configuration,
+      at: nil, schema: StoreSchema(Bunk.self), remote: server, configuration: configuration,
       clock: SyncClock(now: time.reader()))
     try await store.store.write { try $0.insert(Bunk(id: "window", name: "window")) }
     let clock = VirtualClock()

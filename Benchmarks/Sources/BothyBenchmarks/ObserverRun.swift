@@ -11,7 +11,7 @@ struct ObserverRun {
   /// The median cost of one write with `count` observers divided by that with none.
   func ratio(observers count: Int) async throws -> Double {
     let data = Dataset(rows: 10_000)
-    let store = try Store(at: "\(folder)/observers.db", schema: Schema(types: [LocalItem.schema]))
+    let store = try Store(at: "\(folder)/observers.db", schema: StoreSchema(types: [LocalItem.schema]))
     let items = data.items.map(LocalItem.init)
     try await store.write { transaction in for item in items { try transaction.insert(item) } }
     var ratios: [Double] = []
@@ -30,7 +30,7 @@ struct ObserverRun {
 
   /// Starts the observers and returns when each has its first answer.
   private func observe(_ store: Store, _ count: Int) async throws -> [Task<Void, Never>] {
-    let query = Query<LocalItem>().where(UntypedField("count") < 1000).order(Ordering("name")).limit(20)
+    let query = RecordQuery<LocalItem>().where(UntypedField("count") < 1000).order(SortKey("name")).limit(20)
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
     let tasks = (0..<count).map { _ in
       Task {

@@ -16,7 +16,7 @@ struct EntitiesRun {
   }
 
   func bars() throws -> [Bar] {
-    let store = try Store(at: folder + "/entities.bothy", schema: Schema(Spot.self, PlainSpot.self))
+    let store = try Store(at: folder + "/entities.bothy", schema: StoreSchema(Spot.self, PlainSpot.self))
     let plain = try load(PlainSpot.self, into: store)
     let indexed = try load(Spot.self, into: store)
     print("inserts, us each: \(plain.short) without an index, \(indexed.short) with one")
@@ -25,14 +25,14 @@ struct EntitiesRun {
     for (number, question) in country.questions(options.questions).enumerated() {
       var near: [Spot] = []
       let mine = try seconds {
-        near = try store.fetch(Query<Spot>().nearest(to: question) { $0.at }.limit(Self.wanted))
+        near = try store.fetch(RecordQuery<Spot>().nearest(to: question) { $0.at }.limit(Self.wanted))
       }
       times.append(mine * 1000)
       // A scan takes thousands of times as long, so one in a hundred questions is asked twice.
       guard number.isMultiple(of: 100) else { continue }
       var scanned: [PlainSpot] = []
       let scan = try seconds {
-        scanned = try store.fetch(Query<PlainSpot>().nearest(to: question) { $0.at }.limit(Self.wanted))
+        scanned = try store.fetch(RecordQuery<PlainSpot>().nearest(to: question) { $0.at }.limit(Self.wanted))
       }
       guard near.map(\.id) == scanned.map(\.id) else { throw BenchmarkError("\(question): another answer") }
       ratios.append(scan / mine)

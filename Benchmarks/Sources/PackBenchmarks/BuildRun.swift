@@ -39,7 +39,7 @@ struct BuildRun {
 
   private func build(_ name: String, _ times: [PrayerTime], _ shardBy: [String: String]) throws {
     let builder = PackBuilder(
-      name: "times", version: "1", schema: Schema(PrayerTime.self), shardBy: shardBy)
+      name: "times", version: "1", schema: StoreSchema(PrayerTime.self), shardBy: shardBy)
     try builder.build(at: URL(filePath: folder + "/" + name)) { pack in
       for time in times { try pack.add(time) }
     }

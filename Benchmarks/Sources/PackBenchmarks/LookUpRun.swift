@@ -67,7 +67,7 @@ struct LookUpRun {
     var spans: [Double] = []
     for number in 0..<options.lookUps / 10 {
       let (city, day) = ("City \(number % Year.cities)", Year.date(number % Year.days))
-      let query = Query<PrayerTime>().where { $0.city == city && $0.day == day }
+      let query = RecordQuery<PrayerTime>().where { $0.city == city && $0.day == day }
       spans.append(
         try seconds {
           guard try pack.fetch(query).count == 6 else { throw BenchmarkError("not six times on \(day)") }

@@ -62,7 +62,7 @@ public struct BothyRemote: RemoteStorage {
   }
 
   /// An answer has a bounded size: what had no room is asked for until all is here.
-  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     var records: [ServerRecord] = []
     var page = query
     while true {
@@ -74,7 +74,7 @@ public struct BothyRemote: RemoteStorage {
     }
   }
 
-  private func queryPage(_ query: RecordQuery) async throws(RemoteError) -> ([ServerRecord], more: Bool) {
+  private func queryPage(_ query: AnyQuery) async throws(RemoteError) -> ([ServerRecord], more: Bool) {
     let response = try await send(.post, "/query", body: Array(query.json.canonicalText.utf8))
     return try Self.parsed {
       var (found, more) = ([ServerRecord]?.none, false)
@@ -97,7 +97,7 @@ public struct BothyRemote: RemoteStorage {
     }
   }
 
-  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     let response = try await send(.post, "/count", body: Array(query.json.canonicalText.utf8))
     return try Self.parsed {
       guard let count = try JSONValue(parsing: response.body)["count"]?.intValue else {

@@ -92,12 +92,12 @@ struct MapState {
       var total = 0
       for type in types {
         guard let field = type.fields.first(where: { $0.kind == .coordinate })?.name else { continue }
-        let condition: Predicate =
+        let condition: Condition =
           box.map { .inside(field: field, $0) } ?? .compare(field: field, .notEqual, .null)
-        total += try transaction.count(RecordQuery(type.name, where: condition))
+        total += try transaction.count(AnyQuery(type.name, where: condition))
         guard dots.count < dotLimit / 2 else { continue }
         for record in try transaction.fetch(
-          RecordQuery(type.name, where: condition, limit: dotLimit / 2 - dots.count))
+          AnyQuery(type.name, where: condition, limit: dotLimit / 2 - dots.count))
         {
           guard case .coordinate(let place) = record[field] else { continue }
           dots.append(
@@ -154,7 +154,7 @@ struct MapState {
   }
 }
 
-extension Record {
+extension AnyRecord {
   /// What people may know it by: its first text that is not empty, else its id.
   func title(_ type: TypeSchema) -> String {
     for field in type.fields where field.kind == .text {

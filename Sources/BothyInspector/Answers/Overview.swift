@@ -21,7 +21,7 @@ struct Overview {
     schemaVersion = store.store.schema.version
     let schema = store.store.schema
     types = try await store.store.read { transaction in
-      try schema.types.map { ($0, try transaction.count(RecordQuery($0.name))) }
+      try schema.types.map { ($0, try transaction.count(AnyQuery($0.name))) }
     }
     pending = try store.pendingCounts()
     blobs = try store.blobs.backlog()

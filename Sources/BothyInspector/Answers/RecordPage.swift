@@ -15,16 +15,16 @@ struct RecordPage {
   init(_ call: InspectorCall, in store: SyncedStore) async throws {
     let type = try Self.type(call.required("type"), store)
     let limit = call.count("limit", otherwise: 50, most: 200)
-    let query = try RecordQuery(
+    let query = try AnyQuery(
       type.name, where: WhereParser.parse(call.given("where") ?? ""),
-      order: Ordering.parse(call.given("order") ?? ""), container: call.given("container")
+      order: SortKey.parse(call.given("order") ?? ""), container: call.given("container")
     ).checked(for: type)
     let whole = query
     let parts = try call.given("after").map {
       query.continuations(after: try PageMark.record($0, of: type), type)
     }
     let (found, total) = try await store.store.read { transaction in
-      var found: [Record] = []
+      var found: [AnyRecord] = []
       for part in parts ?? [.all] where found.count <= limit {
         var asked = whole
         asked.filter = asked.filter && part
@@ -57,7 +57,7 @@ struct RecordPage {
 
 /// Where a page ended: the last record's sort keys, so that it need not be there any more when the next page is read.
 enum PageMark {
-  static func text(_ record: Record, _ query: RecordQuery) -> String {
+  static func text(_ record: AnyRecord, _ query: AnyQuery) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("id", record.id)
@@ -77,7 +77,7 @@ enum PageMark {
       .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 
-  static func record(_ text: String, of type: TypeSchema) throws -> Record {
+  static func record(_ text: String, of type: TypeSchema) throws -> AnyRecord {
     let padded = text.replacing("-", with: "+").replacing("_", with: "/")
     let filled = padded + String(repeating: "=", count: (4 - padded.count % 4) % 4)
     guard let bytes = Data(base64Encoded: filled), let json = try? JSONValue(parsing: Array(bytes)),
@@ -89,7 +89,7 @@ enum PageMark {
     for (name, value) in json["fields"]?.objectValue ?? [:] {
       if let field = type[name] { values[name] = try FieldValue(json: value, kind: field.kind) }
     }
-    var record = Record(type.name, id: id, values, container: json["container"]?.stringValue)
+    var record = AnyRecord(type.name, id: id, values, container: json["container"]?.stringValue)
     record.version = json["version"]?.stringValue
     record.origin.metadata = RecordMetadata(
       created: json["created"]?.intValue, modified: json["modified"]?.intValue,

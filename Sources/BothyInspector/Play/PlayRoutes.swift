@@ -35,7 +35,7 @@ struct PlayRoutes: Sendable {
 
   private static func write(_ device: PlayDevice, to writer: inout JSONWriter) throws {
     let counts = try device.store.pendingCounts()
-    let trips = try device.store.store.fetch(RecordQuery("Trip"))
+    let trips = try device.store.store.fetch(AnyQuery("Trip"))
     let shown = try ShownRecord.all(trips, in: device.store)
     writer.member("name", device.name)
     writer.member("online", device.isOnline())
@@ -64,7 +64,7 @@ struct PlayRoutes: Sendable {
       values[name] = try FieldValue(json: value, kind: field.kind)
     }
     let id = members["id"]?.stringValue ?? UUIDv7.make()
-    try await device.store.save(Record("Trip", id: id, values))
+    try await device.store.save(AnyRecord("Trip", id: id, values))
     return .object { $0.member("id", id) }
   }
 

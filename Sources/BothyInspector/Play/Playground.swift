@@ -24,8 +24,8 @@ package final class Playground: Service {
   package func address() async -> String? { await page.address() }
 
   /// What its devices keep: trips, whose country the server insists on.
-  package static func schema(isStrict: Bool) -> Schema {
-    Schema(types: [
+  package static func schema(isStrict: Bool) -> StoreSchema {
+    StoreSchema(types: [
       TypeSchema(
         "Trip",
         fields: [

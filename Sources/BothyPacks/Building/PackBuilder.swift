@@ -6,7 +6,7 @@ internal import GRDB
 ///
 /// ```swift
 /// let builder = PackBuilder(
-///   name: "prayer-times", version: "2026.1", schema: Schema(City.self, PrayerTime.self),
+///   name: "prayer-times", version: "2026.1", schema: StoreSchema(City.self, PrayerTime.self),
 ///   shardBy: ["PrayerTime": "city"])
 /// let manifest = try builder.build(at: folder) { pack in for row in rows { try pack.add(row) } }
 /// ```
@@ -18,14 +18,14 @@ public struct PackBuilder: Sendable {
   /// Which edition it is, in words of one's own; versions are not compared.
   public var version: String
   /// The types, as the pack has them: nothing in it is synced, sensitive or restricted.
-  public var schema: Schema
+  public var schema: StoreSchema
   /// The field whose values each get a file of their own, by type.
   public var shardBy: [String: String]
   /// The most files a type may be split into.
   public static let mostShards = 10_000
 
   /// Describes a pack; `build` checks it. What `schema` says of servers is left out.
-  public init(name: String, version: String, schema: Schema, shardBy: [String: String] = [:]) {
+  public init(name: String, version: String, schema: StoreSchema, shardBy: [String: String] = [:]) {
     self.name = name
     self.version = version
     self.schema = Self.frozen(schema)
@@ -76,7 +76,7 @@ public struct PackBuilder: Sendable {
   }
 
   /// The schema of rows that are never written again: nothing in it speaks of servers.
-  private static func frozen(_ schema: Schema) -> Schema {
+  private static func frozen(_ schema: StoreSchema) -> StoreSchema {
     var schema = schema
     for index in schema.types.indices {
       schema.types[index].isSynced = false

@@ -20,13 +20,13 @@ public final class PackWriter {
   ///
   /// Throws `PackError` `.invalidInput` when the type has a record with its id; `StoreError` `.unknownType`,
   /// `.unknownField`, `.invalidValue`.
-  public func add(_ record: BothyStore.Record) throws {
+  public func add(_ record: BothyStore.AnyRecord) throws {
     let table = try catalog.table(record.type)
     try insert(record.id, try table.checkedValues(record), table)
   }
 
   /// Adds an entity.
-  public func add<E: Entity>(_ entity: E) throws { try add(BothyStore.Record(entity)) }
+  public func add<E: Entity>(_ entity: E) throws { try add(BothyStore.AnyRecord(entity)) }
 
   private func insert(_ id: String, _ values: [FieldValue], _ table: TypeTable) throws {
     let insert: PreparedStatement

@@ -16,7 +16,7 @@ struct StagedRows {
     var rows: Int
   }
 
-  init(at path: String, _ schema: Schema, _ shardBy: [String: String]) throws {
+  init(at path: String, _ schema: StoreSchema, _ shardBy: [String: String]) throws {
     self.path = path
     self.shardBy = shardBy
     catalog = Catalog(schema)

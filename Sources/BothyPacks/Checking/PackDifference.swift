@@ -82,7 +82,7 @@ extension Pack {
     for file in files(of: type) where isWanted(file) {
       let single = PackFile(file, of: manifest, in: folder.path, PackOptions())
       try single.read { database in
-        var query = RecordQuery(type)
+        var query = AnyQuery(type)
         query.isUnordered = true
         try ReadTransaction(database, shape.catalog).forEach(query) { marks[$0.id] = $0.fields.hashValue }
       }

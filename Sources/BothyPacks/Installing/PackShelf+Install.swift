@@ -30,7 +30,8 @@ extension PackShelf {
   /// - Throws: `PackError`; what was installed is as it was.
   @discardableResult
   public func install(
-    from folder: URL, expecting schema: Schema? = nil, progress: @Sendable (Int, Int) -> Void = { _, _ in }
+    from folder: URL, expecting schema: StoreSchema? = nil,
+    progress: @Sendable (Int, Int) -> Void = { _, _ in }
   ) async throws -> PackInstallation {
     try await install(FolderSupply(folder: folder.path), schema, progress)
   }
@@ -41,14 +42,14 @@ extension PackShelf {
   /// - Throws: `PackError`, `.download` when the cache has no answer.
   @discardableResult
   public func install(
-    from source: ResourceSource, through cache: ResourceCache, expecting schema: Schema? = nil,
+    from source: ResourceSource, through cache: ResourceCache, expecting schema: StoreSchema? = nil,
     progress: @Sendable (Int, Int) -> Void = { _, _ in }
   ) async throws -> PackInstallation {
     try await install(CacheSupply(source, cache), schema, progress)
   }
 
   private func install(
-    _ supply: some PackSupply, _ schema: Schema?, _ progress: (Int, Int) -> Void
+    _ supply: some PackSupply, _ schema: StoreSchema?, _ progress: (Int, Int) -> Void
   ) async throws -> PackInstallation {
     try versions.prepare()
     let lock = try ShelfLock(versions.root)
@@ -97,7 +98,7 @@ extension PackShelf {
 
   /// Whether this is the pack that belongs here and has what the app needs; nothing of it was fetched yet.
   private func accept(
-    _ manifest: PackManifest, _ schema: Schema?, _ place: String, after installed: Pack?
+    _ manifest: PackManifest, _ schema: StoreSchema?, _ place: String, after installed: Pack?
   ) throws(PackError) {
     if let installed, installed.manifest.name != manifest.name {
       throw PackError(
@@ -106,7 +107,7 @@ extension PackShelf {
           + "in a folder of its own.")
     }
     let agreement = SchemaAgreement(manifest, place)
-    let expected = Schema(types: expecting.map { $0.schema } + (schema?.types ?? []))
+    let expected = StoreSchema(types: expecting.map { $0.schema } + (schema?.types ?? []))
     try agreement.check(expected, against: manifest.schema)
   }
 

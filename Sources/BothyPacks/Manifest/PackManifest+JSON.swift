@@ -38,8 +38,8 @@ extension PackManifest {
       throw Self.corrupt(pack, "its name or version has characters that cannot be shown")
     }
     guard files.count <= Self.mostFiles else { throw Self.corrupt(pack, "it names too many files") }
-    let schema: Schema
-    do { schema = try Schema(json: schemaJSON.canonicalText) } catch {
+    let schema: StoreSchema
+    do { schema = try StoreSchema(json: schemaJSON.canonicalText) } catch {
       throw Self.corrupt(pack, error.message)
     }
     guard let contents = Self.contents(types, schema) else {
@@ -68,7 +68,7 @@ extension PackManifest {
     }
   }
 
-  private static func contents(_ types: [JSONValue], _ schema: Schema) -> [Contents]? {
+  private static func contents(_ types: [JSONValue], _ schema: StoreSchema) -> [Contents]? {
     guard types.count == schema.types.count else { return nil }
     var contents: [Contents] = []
     for (json, type) in zip(types, schema.types) {

@@ -14,7 +14,7 @@ public struct PackManifest: Sendable, Hashable {
   /// Which edition it is, in the words of whoever built it.
   public var version: String
   /// The types with their fields, as they stand in the files.
-  public var schema: Schema
+  public var schema: StoreSchema
   /// One for each type, in the order of the schema.
   public var contents: [Contents]
   /// The index first, then the shards in the order of types and keys.
@@ -63,7 +63,7 @@ public struct PackManifest: Sendable, Hashable {
     }
   }
 
-  package init(name: String, version: String, schema: Schema, contents: [Contents], files: [File]) {
+  package init(name: String, version: String, schema: StoreSchema, contents: [Contents], files: [File]) {
     self.name = name
     self.version = version
     self.schema = schema

@@ -13,9 +13,9 @@ extension Pack {
   }
 
   /// The record of any type, or nil.
-  public func record(_ id: RecordID) throws -> Record? {
+  public func record(_ id: RecordID) throws -> AnyRecord? {
     let shape = try shapes.shape(named: id.type)
-    return try row(shape, id.id) { Record(id: id.id, try StoredRow(from: $0, shape.table), shape.table) }
+    return try row(shape, id.id) { AnyRecord(id: id.id, try StoredRow(from: $0, shape.table), shape.table) }
   }
 
   /// The record that a reference names, or nil.

@@ -8,7 +8,7 @@ public import BothyStore
 /// `.unknownField` or `.invalidQuery`, and `PackError` where a file can't be used.
 extension Pack {
   /// The records that the query describes, in its order.
-  public func fetch<E: Entity>(_ query: Query<E>) throws -> [E] {
+  public func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
     let shape = try shapes.shape(of: E.self)
     if let file = try onlyFile(query.recordQuery, shape) {
       return try file.read { try ReadTransaction($0, shape.catalog).fetch(query) }
@@ -17,10 +17,12 @@ extension Pack {
   }
 
   /// The records that the query describes, in its order.
-  public func fetch<E: Entity>(_ query: Query<E>) async throws -> [E] { try fetchNow { try $0.fetch(query) } }
+  public func fetch<E: Entity>(_ query: RecordQuery<E>) async throws -> [E] {
+    try fetchNow { try $0.fetch(query) }
+  }
 
   /// The records that the query describes, of any type.
-  public func fetch(_ query: RecordQuery) throws -> [Record] {
+  public func fetch(_ query: AnyQuery) throws -> [AnyRecord] {
     let shape = try shapes.shape(named: query.type)
     if let file = try onlyFile(query, shape) {
       return try file.read { try ReadTransaction($0, shape.catalog).fetch(query) }
@@ -29,20 +31,20 @@ extension Pack {
   }
 
   /// The records that the query describes, of any type.
-  public func fetch(_ query: RecordQuery) async throws -> [Record] { try fetchNow { try $0.fetch(query) } }
+  public func fetch(_ query: AnyQuery) async throws -> [AnyRecord] { try fetchNow { try $0.fetch(query) } }
 
   /// How many records `fetch` would return.
-  public func count<E: Entity>(_ query: Query<E>) throws -> Int {
+  public func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int {
     try count(query.recordQuery, shapes.shape(of: E.self))
   }
 
   /// How many records `fetch` would return.
-  public func count(_ query: RecordQuery) throws -> Int { try count(query, shapes.shape(named: query.type)) }
+  public func count(_ query: AnyQuery) throws -> Int { try count(query, shapes.shape(named: query.type)) }
 
   /// Runs the synchronous form, which a call from an asynchronous one would not choose.
   private func fetchNow<Result>(_ body: (Pack) throws -> Result) throws -> Result { try body(self) }
 
-  private func count(_ query: RecordQuery, _ shape: TypeShape) throws -> Int {
+  private func count(_ query: AnyQuery, _ shape: TypeShape) throws -> Int {
     let query = try query.checked(for: shape.table.schema)
     var whole = query
     (whole.limit, whole.offset, whole.order) = (nil, 0, [])
@@ -54,7 +56,7 @@ extension Pack {
   }
 
   /// The one file that has the whole answer; nil when there are several, or none is needed.
-  private func onlyFile(_ query: RecordQuery, _ shape: TypeShape) throws -> PackFile? {
+  private func onlyFile(_ query: AnyQuery, _ shape: TypeShape) throws -> PackFile? {
     guard shape.shards != nil else { return files.index }
     let needed = try needed(query.checked(for: shape.table.schema), shape)
     guard let first = needed.first, needed.count == 1 else { return nil }
@@ -62,7 +64,7 @@ extension Pack {
   }
 
   /// The answers of several shards in the order of the query. Each shard sorts its own, so that the limit holds there too.
-  private func joined(_ query: RecordQuery, _ shape: TypeShape) throws -> [Record] {
+  private func joined(_ query: AnyQuery, _ shape: TypeShape) throws -> [AnyRecord] {
     let type = shape.table.schema
     let query = try query.checked(for: type)
     var part = query
@@ -71,17 +73,17 @@ extension Pack {
       let (sum, isTooMuch) = limit.addingReportingOverflow(query.offset)
       return isTooMuch ? .max : sum
     }
-    var records: [Record] = []
+    var records: [AnyRecord] = []
     for position in try needed(query, shape) {
       records += try file(position).read { try ReadTransaction($0, shape.catalog).fetch(part) }
     }
     // The conditions were met in the shards, by their indexes; what is left is the order.
-    let order = RecordQuery(query.type, order: query.order, limit: query.limit, offset: query.offset)
+    let order = AnyQuery(query.type, order: query.order, limit: query.limit, offset: query.offset)
     return try order.evaluate(over: records, schema: type)
   }
 
   /// The positions of the files that a checked query has to read.
-  private func needed(_ query: RecordQuery, _ shape: TypeShape) throws -> [Int] {
+  private func needed(_ query: AnyQuery, _ shape: TypeShape) throws -> [Int] {
     guard let shards = shape.shards else { return [0] }
     return try shards.shards(for: query.filter) { try locate(shape, $0)?.shard }.map { shards.files[$0] }
   }

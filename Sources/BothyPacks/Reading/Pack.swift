@@ -5,8 +5,8 @@ public import Foundation
 ///
 /// ```swift
 /// let pack = try Pack(at: folder, expecting: [City.self, PrayerTime.self])
-/// let cities = try pack.fetch(Query<City>().order { $0.name.ascending })
-/// let today = try pack.fetch(Query<PrayerTime>().where { $0.city == "Kuwait City" && $0.day == "2026-11-21" })
+/// let cities = try pack.fetch(RecordQuery<City>().order { $0.name.ascending })
+/// let today = try pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "Kuwait City" && $0.day == "2026-11-21" })
 /// let one = try pack.fetch(PrayerTime.self, id: "Kuwait City/2026-11-21/fajr")
 /// ```
 ///
@@ -67,7 +67,7 @@ public final class Pack: Sendable {
   }
 
   /// The types of the pack with their fields, which may be more than the app knows.
-  public var schema: Schema { manifest.schema }
+  public var schema: StoreSchema { manifest.schema }
 
   /// The values that the files of a type are split by, in their order; none for a type that is not.
   public func shardKeys(of type: String) -> [FieldValue] {

@@ -28,7 +28,7 @@ struct SchemaAgreement {
   }
 
   /// Checks the types of a schema that the pack must have.
-  func check(_ wanted: Schema, against found: Schema) throws(PackError) {
+  func check(_ wanted: StoreSchema, against found: StoreSchema) throws(PackError) {
     for type in wanted.types {
       guard let own = found[type.name] else {
         throw PackError(.schemaMismatch, "The pack \(pack) has no \(type.name).")

@@ -24,12 +24,12 @@ struct ShardMap: Sendable {
 
   /// The shards that may have records which meet the condition, as indexes into `files`; the condition's values are of
   /// the kinds of their fields. `locate` says where an id is.
-  func shards(for filter: Predicate, locate: (String) throws -> Int?) rethrows -> [Int] {
+  func shards(for filter: Condition, locate: (String) throws -> Int?) rethrows -> [Int] {
     try needed(filter, locate).map { $0.sorted() } ?? Array(files.indices)
   }
 
   /// Nil where all of them may.
-  private func needed(_ filter: Predicate, _ locate: (String) throws -> Int?) rethrows -> Set<Int>? {
+  private func needed(_ filter: Condition, _ locate: (String) throws -> Int?) rethrows -> Set<Int>? {
     switch filter {
     case .none: return []
     case .and(let parts):

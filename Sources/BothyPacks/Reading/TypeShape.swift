@@ -14,10 +14,11 @@ final class TypeShape: Sendable {
   let bySQL: String
   let mapSQL: String
 
-  init(_ type: TypeSchema, in schema: Schema, _ shards: ShardMap?, slot: Int, mapSlot: Int) throws(StoreError)
+  init(_ type: TypeSchema, in schema: StoreSchema, _ shards: ShardMap?, slot: Int, mapSlot: Int)
+    throws(StoreError)
   {
     let types = schema.types.map { $0.name == type.name ? type : $0 }
-    catalog = Catalog(Schema(version: schema.version, types: types))
+    catalog = Catalog(StoreSchema(version: schema.version, types: types))
     table = try catalog.table(type.name)
     self.shards = shards
     self.slot = slot

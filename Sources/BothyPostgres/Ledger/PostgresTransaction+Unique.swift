@@ -3,7 +3,7 @@ import BothySyncService
 
 /// Who has which values of unique fields.
 extension PostgresTransaction {
-  func holders(of values: [UniqueValue], marked mark: String) throws -> UniqueHolders {
+  func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders {
     var noted = statement(LedgerSQL.uniqueMark)
     noted.bind(mark)
     let position = try read(noted)
@@ -15,7 +15,7 @@ extension PostgresTransaction {
     select.bind(values.map(\.value))
     let rows = try read(select)
     for row in 0..<rows.count {
-      let value = UniqueValue(
+      let value = UniqueFieldValue(
         type: rows.text(row, 0) ?? "", field: rows.text(row, 1) ?? "", value: rows.text(row, 2) ?? "")
       found.ids[value, default: []].insert(rows.text(row, 3) ?? "")
     }

@@ -2,7 +2,7 @@ import BothyStore
 
 import struct Foundation.Data
 
-/// Compiles a checked condition to SQL over a record's fields as `jsonb`, true exactly where `Predicate.evaluate` is.
+/// Compiles a checked condition to SQL over a record's fields as `jsonb`, true exactly where `Condition.evaluate` is.
 ///
 /// A field that holds JSON of another type than its kind counts as null. Every condition is true or false, never null,
 /// so that `NOT` means what it says. Texts compare by their bytes; `lower` and `strpos` do so too under `COLLATE "C"`.
@@ -17,7 +17,7 @@ struct PostgresCondition {
   }
 
   /// Whether PostgreSQL can decide the condition: it folds no diacritics, and keeps no text with a zero byte.
-  static func isExact(_ predicate: Predicate) -> Bool {
+  static func isExact(_ predicate: Condition) -> Bool {
     switch predicate {
     case .matches: false
     case .and(let parts), .or(let parts): parts.allSatisfy(isExact)
@@ -34,7 +34,7 @@ struct PostgresCondition {
     if case .text(let text) = value { !text.utf8.contains(0) } else { true }
   }
 
-  mutating func sql(_ predicate: Predicate) throws(StoreError) -> String {
+  mutating func sql(_ predicate: Condition) throws(StoreError) -> String {
     switch predicate {
     case .all: return "TRUE"
     case .none: return "FALSE"
@@ -62,7 +62,7 @@ struct PostgresCondition {
   }
 
   private mutating func joined(
-    _ parts: [Predicate], _ word: String, empty: String
+    _ parts: [Condition], _ word: String, empty: String
   ) throws(StoreError) -> String {
     var all: [String] = []
     for part in parts { all.append(try sql(part)) }
@@ -70,7 +70,7 @@ struct PostgresCondition {
   }
 
   private mutating func compare(
-    _ name: String, _ comparison: Predicate.Comparison, _ value: FieldValue
+    _ name: String, _ comparison: Condition.Comparison, _ value: FieldValue
   ) throws(StoreError) -> String {
     if case .coordinate(let place) = value { return try equal(name, comparison, place) }
     let column = try expression(name)
@@ -89,7 +89,7 @@ struct PostgresCondition {
   }
 
   private mutating func equal(
-    _ name: String, _ comparison: Predicate.Comparison, _ place: Coordinate
+    _ name: String, _ comparison: Condition.Comparison, _ place: Coordinate
   ) throws(StoreError) -> String {
     let (latitude, longitude) = try position(name)
     let same =

@@ -8,11 +8,11 @@ import BothySyncService
 /// with a zero character. Then the records that the rest of the condition leaves are read and the reference evaluator
 /// answers.
 extension PostgresTransaction {
-  func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws {
+  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (LedgerRecord) throws -> Bool) throws {
     for entry in try found(query, schema) { guard try body(entry) else { return } }
   }
 
-  private func found(_ query: RecordQuery, _ schema: Schema?) throws -> [LedgerRecord] {
+  private func found(_ query: AnyQuery, _ schema: StoreSchema?) throws -> [LedgerRecord] {
     let plan = try QueryPlan(query, schema)
     guard plan.isExact else { return try evaluate(plan) }
     var condition = PostgresCondition(plan.type, statement(""))
@@ -21,7 +21,7 @@ extension PostgresTransaction {
     return try rows.map { try records($0) } ?? evaluate(plan)
   }
 
-  func count(_ query: RecordQuery, schema: Schema?) throws -> Int {
+  func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int {
     var query = query
     query.limit = nil
     query.offset = 0
@@ -52,7 +52,7 @@ extension PostgresTransaction {
 
   /// The second parameter is the type. The documents are parsed once for each row.
   private static func select(
-    _ columns: String, _ query: RecordQuery, _ filter: Predicate, _ condition: inout PostgresCondition
+    _ columns: String, _ query: AnyQuery, _ filter: Condition, _ condition: inout PostgresCondition
   ) throws -> String {
     var sql = """
       SELECT \(columns) FROM (
@@ -72,7 +72,7 @@ extension PostgresTransaction {
     return sql + " OFFSET 0) AS found WHERE \(try condition.sql(filter))"
   }
 
-  private static func tail(_ query: RecordQuery, _ condition: inout PostgresCondition) throws -> String {
+  private static func tail(_ query: AnyQuery, _ condition: inout PostgresCondition) throws -> String {
     var keys: [String] = []
     for key in query.totalOrder {
       keys.append(try condition.expression(key.field) + (key.ascending ? " NULLS FIRST" : " DESC NULLS LAST"))
@@ -103,7 +103,7 @@ extension PostgresTransaction {
     let entries = Dictionary(found.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
     let records = try found.map { entry in
       try watch?.check()
-      return try Record(entry.record, plan.type)
+      return try AnyRecord(entry.record, plan.type)
     }
     return try plan.query.evaluate(over: records, schema: plan.type)
       .compactMap { entries[$0.id] }
@@ -113,9 +113,9 @@ extension PostgresTransaction {
 /// A query that fits its type, and which parts of it PostgreSQL can decide.
 private struct QueryPlan {
   let type: TypeSchema
-  let query: RecordQuery
+  let query: AnyQuery
 
-  init(_ query: RecordQuery, _ schema: Schema?) throws {
+  init(_ query: AnyQuery, _ schema: StoreSchema?) throws {
     let (type, query) = try query.resolved(in: schema)
     self.type = type
     self.query = try query.checked(for: type)
@@ -126,13 +126,13 @@ private struct QueryPlan {
   }
 
   /// Conditions that every record of the answer meets.
-  var exactParts: [Predicate] {
-    let parts: [Predicate] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
+  var exactParts: [Condition] {
+    let parts: [Condition] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     return parts.filter(PostgresCondition.isExact)
   }
 }
 
-extension Record {
+extension AnyRecord {
   /// The fields as they are of the type; those of another kind count as null.
   fileprivate init(_ record: ServerRecord, _ type: TypeSchema) throws {
     self.init(record.id.type, id: record.id.id, container: record.container, version: record.version)

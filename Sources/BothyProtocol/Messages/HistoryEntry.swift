@@ -5,7 +5,7 @@ public struct HistoryEntry: Sendable, Hashable {
   /// Where it is in the order of the space's changes.
   public var position: Int64
   /// Whether it made the record, changed it or deleted it.
-  public var kind: Operation.Kind
+  public var kind: SyncOperation.Kind
   /// The record that was changed; it may be gone since.
   public var record: RecordID
   /// Where the record was after the change.
@@ -21,7 +21,7 @@ public struct HistoryEntry: Sendable, Hashable {
 
   /// What the server's rule makes, and ledgers of a stored row.
   public init(
-    position: Int64, kind: Operation.Kind, record: RecordID, container: String, movedFrom: String? = nil,
+    position: Int64, kind: SyncOperation.Kind, record: RecordID, container: String, movedFrom: String? = nil,
     principal: String? = nil, time: Int64, fields: [String] = []
   ) {
     self.position = position
@@ -111,7 +111,7 @@ extension HistoryEntry {
     try reader.object { name, reader in
       switch name {
       case "position": entry.position = try reader.int()
-      case "kind": entry.kind = Operation.Kind(rawValue: try reader.string()) ?? .update
+      case "kind": entry.kind = SyncOperation.Kind(rawValue: try reader.string()) ?? .update
       case "type": entry.record.type = try reader.string()
       case "id": entry.record.id = try reader.string()
       case "container": entry.container = try reader.string()

@@ -9,7 +9,7 @@ public struct SyncRequest: Sendable, Hashable {
   /// The app's schema version, which the server compares with the lowest it takes.
   public var schemaVersion: Int
   /// In the order they are to be applied.
-  public var operations: [Operation]
+  public var operations: [SyncOperation]
   /// The places to pull from: each gets a page in the answer, in this order.
   public var pulls: [Pull]
   /// The most changes wanted in the pages of the answer together.
@@ -38,7 +38,7 @@ public struct SyncRequest: Sendable, Hashable {
 
   /// Carries nothing unless told otherwise, and asks for a thousand changes at most.
   public init(
-    device: String, schemaVersion: Int = 1, operations: [Operation] = [], pulls: [Pull] = [],
+    device: String, schemaVersion: Int = 1, operations: [SyncOperation] = [], pulls: [Pull] = [],
     limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil, history: ServerHistory? = nil
   ) {
     self.device = device
@@ -142,7 +142,7 @@ extension SyncRequest {
         case "principal": request.principal = try reader.nextIsNull() ? nil : reader.string()
         case "history": request.history = try reader.nextIsNull() ? nil : ServerHistory(from: &reader)
         case "pulls": try reader.array { request.pulls.append(try Pull(from: &$0)) }
-        case "operations": try reader.array { request.operations.append(try Operation(from: &$0)) }
+        case "operations": try reader.array { request.operations.append(try SyncOperation(from: &$0)) }
         default: throw JSONError(reason: "a sync request has no member '\(name)'", offset: reader.offset)
         }
       }

@@ -38,7 +38,7 @@ extension ServerParts {
   }
 
   private func getLists(_ call: Call) async throws -> Answer {
-    let query = RecordQuery(PrincipalList.typeName, order: [Ordering("name"), Ordering("id")])
+    let query = AnyQuery(PrincipalList.typeName, order: [SortKey("name"), SortKey("id")])
     let records = try await authority.query(space: call.space, principal: call.principal, query)
     let lists = try records.map(PrincipalList.init)
     return Answer.object { writer in
@@ -53,7 +53,7 @@ extension ServerParts {
     let input = try call.parseBody { try ListInput(decoding: $0) }
     var list = PrincipalList(name: input.name, members: input.members)
     if let id = input.id { list.id = id }
-    let operation = Operation(id: "http", kind: .insert, record: list.recordID, fields: list.fields)
+    let operation = SyncOperation(id: "http", kind: .insert, record: list.recordID, fields: list.fields)
     list.version = try await perform(call, operation, Preconditions([:])).version
     var answer = try Self.answer(list, status: .created)
     let names = [call.space, "lists", list.id].map(\.percentEncodedName)
@@ -71,7 +71,7 @@ extension ServerParts {
     }
     list.name = input.name
     list.members = input.members
-    let operation = Operation(
+    let operation = SyncOperation(
       id: "http", kind: .update, record: list.recordID, base: list.version, fields: list.fields)
     list.version = try await perform(call, operation, preconditions).version
     return try Self.answer(list)
@@ -81,7 +81,7 @@ extension ServerParts {
     let preconditions = try Preconditions(call.headers)
     let list = try await storedList(call)
     guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
-    let operation = Operation(id: "http", kind: .delete, record: list.recordID, base: list.version)
+    let operation = SyncOperation(id: "http", kind: .delete, record: list.recordID, base: list.version)
     _ = try await perform(call, operation, preconditions)
     return Answer(.noContent)
   }

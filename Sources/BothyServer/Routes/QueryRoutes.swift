@@ -46,9 +46,9 @@ extension ServerParts {
     }
   }
 
-  private func queryDocument(_ call: Call) throws -> RecordQuery {
+  private func queryDocument(_ call: Call) throws -> AnyQuery {
     let document = try call.parseBody { try JSONValue(parsing: $0) }
     let type = document["type"]?.stringValue ?? ""
-    return try RecordQuery(json: document, schema: authority.rules.schema(for: type))
+    return try AnyQuery(json: document, schema: authority.rules.schema(for: type))
   }
 }

@@ -40,7 +40,7 @@ extension ServerParts {
   func deleteRecord(_ call: Call) async throws -> Answer {
     let preconditions = try Preconditions(call.headers)
     let live = try await required(call, preconditions)
-    let operation = Operation(id: "http", kind: .delete, record: live.id, base: live.version)
+    let operation = SyncOperation(id: "http", kind: .delete, record: live.id, base: live.version)
     _ = try await perform(call, operation, preconditions)
     return Answer(.noContent)
   }
@@ -59,7 +59,7 @@ extension ServerParts {
   private func create(
     _ call: Call, _ input: RecordInput, _ preconditions: Preconditions
   ) async throws -> Answer {
-    let operation = Operation(
+    let operation = SyncOperation(
       id: "http", kind: .insert, record: call.recordID, container: input.container, fields: input.fields)
     let (version, modified, stored) = try await perform(call, operation, preconditions)
     let record =
@@ -77,7 +77,7 @@ extension ServerParts {
     _ call: Call, _ live: ServerRecord, _ changes: [String: JSONValue], movedTo container: String? = nil,
     _ preconditions: Preconditions
   ) async throws -> Answer {
-    let operation = Operation(
+    let operation = SyncOperation(
       id: "http", kind: .update, record: live.id, container: container, base: live.version, fields: changes)
     let (version, modified, stored) = try await perform(call, operation, preconditions)
     var record = live
@@ -89,7 +89,7 @@ extension ServerParts {
   }
 
   func perform(
-    _ call: Call, _ operation: Operation, _ preconditions: Preconditions
+    _ call: Call, _ operation: SyncOperation, _ preconditions: Preconditions
   ) async throws -> (version: String, modified: Int64, record: ServerRecord?) {
     let verdict = try await authority.perform(space: call.space, principal: call.principal, operation)
     metrics.operation(verdict)

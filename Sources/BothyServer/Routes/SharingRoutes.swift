@@ -21,7 +21,7 @@ extension ServerParts {
     let found = try await current(call)
     guard var record = found, !record.isDeleted else { throw Self.absent(found) }
     guard preconditions.matches(record.version) else { throw Self.preconditionFailed }
-    let operation = Operation(
+    let operation = SyncOperation(
       id: "http", kind: .update, record: record.id, base: record.version, sharing: change)
     let done = try await perform(call, operation, preconditions)
     record.version = done.version

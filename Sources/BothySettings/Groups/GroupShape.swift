@@ -18,9 +18,9 @@ package struct GroupShape: Sendable {
     document = Self.document(name, version, fields)
   }
 
-  /// The schema document that `Schema(json:)` reads.
+  /// The schema document that `StoreSchema(json:)` reads.
   static func document(_ name: String, _ version: Int, _ fields: [FieldSchema]) -> String {
-    Schema(version: version, types: [TypeSchema(name, fields: fields, synced: false)]).json.canonicalText
+    StoreSchema(version: version, types: [TypeSchema(name, fields: fields, synced: false)]).json.canonicalText
   }
 
   init<Group: SettingsGroup>(_ group: Group.Type) {
@@ -53,7 +53,7 @@ package struct GroupShape: Sendable {
         "\(name).\(field.name) can't be a setting: settings hold values, no references to records and no files."
       )
     }
-    try Schema(version: version, types: [recordType]).validate()
+    try StoreSchema(version: version, types: [recordType]).validate()
   }
 
   /// The positions of the fields whose values differ.

@@ -38,7 +38,7 @@ public final class SettingsHome: Sendable {
 
   /// Kept in memory, for tests and previews.
   public static func inMemory() -> SettingsHome {
-    SettingsHome { try Store(inMemory: Schema(types: [])) }
+    SettingsHome { try Store(inMemory: StoreSchema(types: [])) }
   }
 
   /// The store, opened now if it was not. Throws `StoreError` or `SettingsError`; a file that can't be used is left as it
@@ -80,7 +80,7 @@ public final class SettingsHome: Sendable {
   private static func open(_ path: String) throws -> Store {
     var options = StoreOptions(readers: 1, cacheSize: 256 << 10)
     options.damagedFile = .leave
-    do { return try Store(at: path, schema: Schema(types: []), options: options) } catch let error
+    do { return try Store(at: path, schema: StoreSchema(types: []), options: options) } catch let error
       as StoreError
       where error.code == .schemaMismatch || error.code == .newerFile
     {

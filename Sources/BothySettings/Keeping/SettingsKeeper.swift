@@ -15,7 +15,7 @@ package struct SettingsKeeper: Sendable {
 
   /// Throws `StoreError` `.invalidSchema`, or `SettingsError` `.schemaMismatch` when the store's type of the group's name
   /// lacks a field.
-  package init(_ shape: GroupShape, in schema: Schema) throws {
+  package init(_ shape: GroupShape, in schema: StoreSchema) throws {
     try shape.validate()
     self.shape = shape
     record = schema[shape.name].map { _ in RecordID(type: shape.name, id: Self.recordID) }
@@ -81,7 +81,7 @@ package struct SettingsKeeper: Sendable {
       } else {
         let set = shape.changes(from: shape.defaults, to: values).map { (shape.fields[$0].name, values[$0]) }
         try transaction.insert(
-          Record(record.type, id: record.id, Dictionary(uniqueKeysWithValues: set)))
+          AnyRecord(record.type, id: record.id, Dictionary(uniqueKeysWithValues: set)))
       }
     } else {
       row.set(values, for: shape)

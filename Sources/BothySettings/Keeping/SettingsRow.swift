@@ -61,7 +61,7 @@ extension SettingsRow {
     do {
       let fields: [FieldSchema] =
         if let shape, shape.document == schema { shape.fields } else {
-          try Schema(json: schema)[name]?.fields ?? []
+          try StoreSchema(json: schema)[name]?.fields ?? []
         }
       let members = try JSONValue(parsing: content).objectValue ?? [:]
       var values: [String: FieldValue] = [:]

@@ -3,10 +3,10 @@ import GRDB
 /// The checks of one examination and what they found so far. Reads; whoever starts it rolls back.
 struct Examination {
   let database: Database
-  let schema: Schema
+  let schema: StoreSchema
   var findings: [StoreDiagnosis.Finding] = []
 
-  init(database: Database, schema: Schema) {
+  init(database: Database, schema: StoreSchema) {
     self.database = database
     self.schema = schema
   }
@@ -153,7 +153,7 @@ struct Examination {
   }
 
   /// `verb` over the entries of the reference index that belong to no declared field. Names are identifiers.
-  static func strayLinks(_ schema: Schema, _ verb: String) -> String {
+  static func strayLinks(_ schema: StoreSchema, _ verb: String) -> String {
     let declared = schema.types.flatMap { type in
       type.fields.filter(\.kind.isReferenceList).map { "'\(type.name).\($0.name)'" }
     }

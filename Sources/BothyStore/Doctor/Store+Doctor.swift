@@ -49,7 +49,7 @@ extension Store {
     do {
       // Not in a transaction: ending one on a damaged file may fail, and with it the examination.
       return try Connections.inspecting(path) { database in
-        var examination = Examination(database: database, schema: Schema(types: []))
+        var examination = Examination(database: database, schema: StoreSchema(types: []))
         do {
           guard let stored = try SchemaInstaller.stored(in: database) else {
             throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")

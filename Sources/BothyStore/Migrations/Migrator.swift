@@ -10,7 +10,9 @@ struct Migrator {
 
   /// True if values became sensitive: the write-ahead log still has them then. Throws `StoreError` `.newerFile`,
   /// `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
-  func migrate(to declared: Schema, steps: [Migration], path: String) throws -> (Schema, hasConcealed: Bool) {
+  func migrate(to declared: StoreSchema, steps: [Migration], path: String) throws -> (
+    StoreSchema, hasConcealed: Bool
+  ) {
     let installer = SchemaInstaller(database: database)
     guard var current = try SchemaInstaller.stored(in: database) else {
       try installer.installFormat()
@@ -77,7 +79,7 @@ struct Migrator {
   }
 
   private func run(
-    _ step: Migration.Step, on schema: inout Schema, target: Schema, _ installer: SchemaInstaller
+    _ step: Migration.Step, on schema: inout StoreSchema, target: StoreSchema, _ installer: SchemaInstaller
   ) throws {
     switch step {
     case .renameType(let from, let to):
@@ -128,7 +130,8 @@ struct Migrator {
   /// Copies the values into the secret store, then overwrites them in the file. Secrets of a transaction that rolls back
   /// are removed at the next opening, like all that nothing pending needs.
   private func makeSensitive(
-    _ type: String, _ name: String, on schema: inout Schema, target: Schema, _ installer: SchemaInstaller
+    _ type: String, _ name: String, on schema: inout StoreSchema, target: StoreSchema,
+    _ installer: SchemaInstaller
   ) throws {
     let position = try Self.position(of: type, in: schema)
     let index = try Self.field(name, of: schema.types[position])
@@ -156,7 +159,7 @@ struct Migrator {
   }
 
   private func renameField(
-    _ type: String, _ from: String, _ to: String, on schema: inout Schema, _ installer: SchemaInstaller
+    _ type: String, _ from: String, _ to: String, on schema: inout StoreSchema, _ installer: SchemaInstaller
   ) throws {
     let position = try Self.position(of: type, in: schema)
     let field = try Self.field(from, of: schema.types[position])
@@ -181,7 +184,7 @@ struct Migrator {
   /// Adds the field in its new kind beside the old one, fills it row by row, then drops the old one.
   private func convertField(
     _ type: String, _ name: String, _ convert: @Sendable (FieldValue) throws -> FieldValue,
-    on schema: inout Schema, target: Schema, _ installer: SchemaInstaller
+    on schema: inout StoreSchema, target: StoreSchema, _ installer: SchemaInstaller
   ) throws {
     let position = try Self.position(of: type, in: schema)
     let index = try Self.field(name, of: schema.types[position])
@@ -228,7 +231,7 @@ struct Migrator {
     try installer.createIndexes(of: schema.types[position])
   }
 
-  private static func position(of type: String, in schema: Schema) throws -> Int {
+  private static func position(of type: String, in schema: StoreSchema) throws -> Int {
     guard let position = schema.types.firstIndex(where: { $0.name == type }) else {
       throw StoreError(.unknownType, "The stored schema has no type \(type).")
     }

@@ -15,7 +15,7 @@ struct SchemaChange {
   }
 
   /// Compares `old`, after the declared steps, with `new`.
-  init(from old: Schema, to new: Schema) {
+  init(from old: StoreSchema, to new: StoreSchema) {
     for type in new.types {
       guard let before = old[type.name] else {
         newTypes.append(type)

@@ -7,12 +7,12 @@ struct SchemaInstaller {
   let database: Database
 
   /// The schema that the file carries, nil in an empty file.
-  static func stored(in database: Database) throws -> Schema? {
+  static func stored(in database: Database) throws -> StoreSchema? {
     guard try database.tableExists("bothy_meta") else { return nil }
     guard
       let text = try String.fetchOne(database, sql: "SELECT value FROM bothy_meta WHERE key = 'schema'")
     else { return nil }
-    return try Schema(json: text)
+    return try StoreSchema(json: text)
   }
 
   func installFormat() throws {
@@ -22,7 +22,7 @@ struct SchemaInstaller {
     try database.execute(sql: "PRAGMA user_version = \(Format.version)")
   }
 
-  func save(_ schema: Schema) throws {
+  func save(_ schema: StoreSchema) throws {
     try database.execute(
       sql:
         "INSERT INTO bothy_meta VALUES ('schema', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
@@ -115,7 +115,7 @@ struct SchemaInstaller {
   }
 
   /// Brings what an earlier format holds to this one.
-  func upgradeFormat(with schema: Schema) throws {
+  func upgradeFormat(with schema: StoreSchema) throws {
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     guard version < Format.version else { return }
     for type in schema.types {

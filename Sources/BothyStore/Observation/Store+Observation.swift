@@ -36,7 +36,7 @@ extension Store {
   }
 
   /// Watches one record of any type: nil while there is none.
-  public func values(of id: RecordID) -> QueryObservation<Record?> {
+  public func values(of id: RecordID) -> QueryObservation<AnyRecord?> {
     observe(.records(id)) { try $0.record(id) }
   }
 

@@ -3,7 +3,7 @@
 /// `ReadTransaction.fetch`.
 extension Store {
   /// Watches the records that the query describes, in its order.
-  public func values<E: Entity>(of query: Query<E>) -> QueryObservation<[E]> {
+  public func values<E: Entity>(of query: RecordQuery<E>) -> QueryObservation<[E]> {
     observe(.types(E.typeName)) { transaction, fingerprint in
       var rows = try RowCursor(query.recordQuery, in: transaction, isKept: true)
       defer { rows.close() }
@@ -17,11 +17,11 @@ extension Store {
   }
 
   /// Watches the records that the query describes, of any type.
-  public func values(of query: RecordQuery) -> QueryObservation<[Record]> {
+  public func values(of query: AnyQuery) -> QueryObservation<[AnyRecord]> {
     observe(.types(query.type)) { transaction, fingerprint in
       var rows = try RowCursor(query, in: transaction, isKept: true, isWhole: true)
       defer { rows.close() }
-      var records: [Record] = []
+      var records: [AnyRecord] = []
       while try rows.next() {
         rows.combine(into: &fingerprint)
         records.append(try rows.record())
@@ -31,10 +31,12 @@ extension Store {
   }
 
   /// Watches how many records the query describes.
-  public func counts<E: Entity>(of query: Query<E>) -> QueryObservation<Int> { counts(of: query.recordQuery) }
+  public func counts<E: Entity>(of query: RecordQuery<E>) -> QueryObservation<Int> {
+    counts(of: query.recordQuery)
+  }
 
   /// Watches how many records the query describes.
-  public func counts(of query: RecordQuery) -> QueryObservation<Int> {
+  public func counts(of query: AnyQuery) -> QueryObservation<Int> {
     observe(.types(query.type)) { try $0.count(query) }
   }
 }

@@ -11,7 +11,7 @@ struct NearestSearch {
   /// The index has places to 5 metres: its numbers have 32 bits and are rounded outward.
   private static let precision = 10.0
 
-  private let query: RecordQuery
+  private let query: AnyQuery
   private let table: TypeTable
   private let transaction: ReadTransaction
 
@@ -20,8 +20,8 @@ struct NearestSearch {
   ///
   /// Reads as many entries of the R-tree as are asked for and, with a condition, the rows of those it refuses.
   static func narrowed(
-    _ query: RecordQuery, _ table: TypeTable, in transaction: ReadTransaction
-  ) throws -> RecordQuery {
+    _ query: AnyQuery, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> AnyQuery {
     guard let key = query.order.first, let origin = key.origin, key.ascending, let limit = query.limit,
       limit > 0, query.offset >= 0, let field = table.schema[key.field],
       let index = PlaceIndex(field, of: table.schema)
@@ -40,7 +40,7 @@ struct NearestSearch {
 
   /// Whether a place condition that all records must meet leaves few of them.
   private func isBounded() throws -> Bool {
-    let conditions: [Predicate] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
+    let conditions: [Condition] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     for condition in conditions {
       let bounds: (field: String, box: GeoBox)? =
         switch condition {

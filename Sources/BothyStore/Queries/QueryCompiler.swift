@@ -12,15 +12,15 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// ` WHERE …`, or nothing when every record is asked for.
-  package func condition(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+  package func condition(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     let filter = try filter(query)
     return filter.sql == "TRUE" ? SQLFragment("") : SQLFragment(" WHERE " + filter.sql, filter.arguments)
   }
 
   /// The condition alone, for a caller that has conditions of its own.
-  package func filter(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+  package func filter(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     let query = try query.checked(for: type)
-    var compiler = PredicateCompiler(type, columns)
+    var compiler = ConditionCompiler(type, columns)
     try compiler.append(query.filter)
     if let container = query.container {
       compiler.restrict(to: container, withChildren: query.includesChildren)
@@ -32,7 +32,7 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// ` ORDER BY …`, total; nothing where any order will do.
-  package func order(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+  package func order(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     var order = SQLFragment("")
     if query.isUnordered && query.order.isEmpty { return order }
     for key in query.totalOrder {
@@ -50,13 +50,13 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// ` LIMIT ? OFFSET ?`, or nothing.
-  package func limit(_ query: RecordQuery) -> SQLFragment {
+  package func limit(_ query: AnyQuery) -> SQLFragment {
     guard query.limit != nil || query.offset > 0 else { return SQLFragment("") }
     return SQLFragment(" LIMIT ? OFFSET ?", [.int(Int64(query.limit ?? -1)), .int(Int64(query.offset))])
   }
 
   /// All of them: what follows `FROM table`.
-  package func tail(_ query: RecordQuery) throws(StoreError) -> SQLFragment {
+  package func tail(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     var tail = try condition(query)
     tail += try order(query)
     tail += limit(query)

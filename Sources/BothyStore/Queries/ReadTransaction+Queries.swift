@@ -5,7 +5,7 @@ extension ReadTransaction {
   /// else every row of the type. Throws `StoreError` `.unknownField` or `.invalidQuery`, or what `E` throws on a
   /// row that is no `E`.
   @inlinable
-  public final func fetch<E: Entity>(_ query: Query<E>) throws -> [E] {
+  public final func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: true)
     defer { rows.close() }
     var entities: [E] = []
@@ -14,16 +14,16 @@ extension ReadTransaction {
   }
 
   /// The records that the query describes, of any type.
-  public final func fetch(_ query: RecordQuery) throws -> [Record] {
+  public final func fetch(_ query: AnyQuery) throws -> [AnyRecord] {
     var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
-    var records: [Record] = []
+    var records: [AnyRecord] = []
     while try rows.next() { records.append(try rows.record()) }
     return records
   }
 
   /// The first record that the query describes, or nil.
-  public final func first<E: Entity>(_ query: Query<E>) throws -> E? {
+  public final func first<E: Entity>(_ query: RecordQuery<E>) throws -> E? {
     try fetch(query.limit(min(1, query.recordQuery.limit ?? 1), offset: query.recordQuery.offset)).first
   }
 
@@ -39,10 +39,10 @@ extension ReadTransaction {
   }
 
   /// How many records `fetch` would return. Reads no fields but those of the condition.
-  public final func count<E: Entity>(_ query: Query<E>) throws -> Int { try count(query.recordQuery) }
+  public final func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
   /// How many records `fetch` would return.
-  public final func count(_ query: RecordQuery) throws -> Int {
+  public final func count(_ query: AnyQuery) throws -> Int {
     try checkIsOpen()
     let table = try catalog.table(query.type)
     let compiler = QueryCompiler(table.schema, TableColumns(table.schema))
@@ -60,21 +60,21 @@ extension ReadTransaction {
   /// Runs `body` with one record after another; only one is in memory. `body` may read and, in a write
   /// transaction, write; whether a record written meanwhile is visited is not defined.
   @inlinable
-  public final func forEach<E: Entity>(_ query: Query<E>, _ body: (E) throws -> Void) throws {
+  public final func forEach<E: Entity>(_ query: RecordQuery<E>, _ body: (E) throws -> Void) throws {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: false)
     defer { rows.close() }
     while try rows.next() { try body(try E(id: rows.id, from: &rows.fields)) }
   }
 
   /// Runs `body` with one record of any type after another; only one is in memory.
-  public final func forEach(_ query: RecordQuery, _ body: (Record) throws -> Void) throws {
+  public final func forEach(_ query: AnyQuery, _ body: (AnyRecord) throws -> Void) throws {
     var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
     while try rows.next() { try body(try rows.record()) }
   }
 
   /// The ids of the records that the query describes, in its order.
-  package final func ids(_ query: RecordQuery) throws -> [String] {
+  package final func ids(_ query: AnyQuery) throws -> [String] {
     try checkIsOpen()
     let table = try catalog.table(query.type)
     let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(

@@ -7,10 +7,10 @@
 public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = any Error
 
-  typealias Load = @Sendable (RecordQuery, ReadTransaction) throws -> (elements: [Element], last: Record?)
+  typealias Load = @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], last: AnyRecord?)
 
   let store: Store
-  let query: RecordQuery
+  let query: AnyQuery
   let pageSize: Int
   let load: Load
 
@@ -20,7 +20,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
     private let pages: RecordPages
     private var isDone = false
     /// The last record of the page before.
-    private var last: Record?
+    private var last: AnyRecord?
     private var remaining: Int?
     private var page: ArraySlice<Element> = []
 
@@ -50,14 +50,14 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 
   /// Up to `size` elements that come after `record`, and the record of the last one where there may be more.
   private func load(
-    _ size: Int, after record: Record?, in transaction: ReadTransaction
-  ) throws -> (elements: [Element], last: Record?) {
+    _ size: Int, after record: AnyRecord?, in transaction: ReadTransaction
+  ) throws -> (elements: [Element], last: AnyRecord?) {
     var query = query
     query.limit = size
     guard let record else { return try load(query, transaction) }
     let type = try transaction.catalog.table(query.type).schema
     query.offset = 0
-    var (elements, last): ([Element], Record?) = ([], nil)
+    var (elements, last): ([Element], AnyRecord?) = ([], nil)
     for part in self.query.continuations(after: record, type) {
       query.filter = self.query.filter && part
       query.limit = size - elements.count
@@ -70,11 +70,11 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-extension RecordQuery {
+extension AnyQuery {
   /// True of the records that come after `record` in the query's order.
-  package func condition(after record: Record, _ type: TypeSchema) -> Predicate {
-    var alternatives: [Predicate] = []
-    var equal: [Predicate] = []
+  package func condition(after record: AnyRecord, _ type: TypeSchema) -> Condition {
+    var alternatives: [Condition] = []
+    var equal: [Condition] = []
     for key in totalOrder {
       if let origin = key.origin {
         let circles = Circles(key.field, origin, metres: record.distance(of: key.field, from: origin))
@@ -83,7 +83,7 @@ extension RecordQuery {
         continue
       }
       let value = record.queried(key.field, type)
-      let beyond: Predicate =
+      let beyond: Condition =
         switch (key.ascending, value.isNull) {
         case (true, true): .compare(field: key.field, .notEqual, .null)
         case (true, false): .compare(field: key.field, .greater, value)
@@ -100,7 +100,7 @@ extension RecordQuery {
 
   /// What comes after `record` in the query's order, in parts that follow one another. Each part can begin at its place
   /// in an index of the first key.
-  package func continuations(after record: Record, _ type: TypeSchema) -> [Predicate] {
+  package func continuations(after record: AnyRecord, _ type: TypeSchema) -> [Condition] {
     let rest = condition(after: record, type)
     guard let first = totalOrder.first, first.origin == nil else { return [rest] }
     let start = record.queried(first.field, type)
@@ -115,9 +115,9 @@ extension RecordQuery {
 
 /// What is nearer than a distance, as far, and farther, as conditions; all without a coordinate are infinitely far.
 private struct Circles {
-  let inside: Predicate
-  let edge: Predicate
-  let outside: Predicate
+  let inside: Condition
+  let edge: Condition
+  let outside: Condition
 
   init(_ field: String, _ centre: Coordinate, metres: Double) {
     guard metres.isFinite else {
@@ -126,7 +126,7 @@ private struct Circles {
       outside = .none
       return
     }
-    let disc = Predicate.near(field: field, centre: centre, metres: metres)
+    let disc = Condition.near(field: field, centre: centre, metres: metres)
     inside = metres > 0 ? .near(field: field, centre: centre, metres: metres.nextDown) : .none
     edge = disc && !inside
     outside = !disc
@@ -135,12 +135,12 @@ private struct Circles {
 
 extension Store {
   /// The answer to the query, read page by page while it is iterated (see `RecordPages`).
-  public func records<E: Entity>(_ query: Query<E>, pageSize: Int = 500) -> RecordPages<E> {
+  public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
       defer { rows.close() }
       var entities: [E] = []
-      var last: Record?
+      var last: AnyRecord?
       while try rows.next() {
         entities.append(try E(id: rows.id, from: &rows.fields))
         if entities.count == query.limit { last = try rows.record() }
@@ -150,7 +150,7 @@ extension Store {
   }
 
   /// The answer to the query over records of any type, read page by page while it is iterated.
-  public func records(_ query: RecordQuery, pageSize: Int = 500) -> RecordPages<Record> {
+  public func records(_ query: AnyQuery, pageSize: Int = 500) -> RecordPages<AnyRecord> {
     RecordPages(store: self, query: query, pageSize: max(1, pageSize)) { query, transaction in
       let records = try transaction.fetch(query)
       return (records, records.last)

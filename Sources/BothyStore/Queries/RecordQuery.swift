@@ -1,42 +1,76 @@
-/// Which records of one type, in which order, and how many: the query with no Swift type, as tools, the wire
-/// and the server use it.
+/// Which records of the entity type `E`, in which order, and how many, as a value:
 ///
-/// `Query<E>` is the same for an entity type.
-public struct RecordQuery: Sendable, Hashable {
-  /// The name of the type in the schema.
-  public var type: String
-  /// Which records; `.all` without a condition.
-  public var filter: Predicate
-  /// Empty means by id.
-  public var order: [Ordering]
-  /// Whether the records may come in any order, where `order` is empty: the cheapest for reading all of a type.
-  /// A hint to the local store; it is not sent.
-  public var isUnordered = false
-  /// How many records at most; nil means all. A negative one throws `StoreError` `.invalidQuery`.
-  public var limit: Int?
-  /// How many records to leave out from the front, 0 or more. They are read all the same: for long lists take pages.
-  public var offset: Int
-  /// Only records of this container, or nil for every container.
-  public var container: String?
-  /// Whether the containers below `container` count too.
-  public var includesChildren: Bool
-  /// Reference fields whose targets a network read is to bring as well; `resolve` then finds them here. Means
-  /// nothing to a read that does not ask the server.
-  public var include: [String]
+/// ```swift
+/// RecordQuery<Todo>().where { $0.done == false && $0.due < date }.order { $0.due.descending }.limit(10)
+/// ```
+///
+/// The same value is fetched, counted, observed and sent to the server; making one reads nothing.
+public struct RecordQuery<E: Entity>: Sendable, Hashable {
+  /// The query without the Swift type.
+  public var recordQuery: AnyQuery
 
-  /// All records of a type by id, unless told otherwise. Nothing is checked before the query runs.
-  public init(
-    _ type: String, where filter: Predicate = .all, order: [Ordering] = [], limit: Int? = nil,
-    offset: Int = 0, container: String? = nil, includesChildren: Bool = false,
-    include: [String] = []
-  ) {
-    self.type = type
-    self.filter = filter
-    self.order = order
-    self.limit = limit
-    self.offset = offset
-    self.container = container
-    self.includesChildren = includesChildren
-    self.include = include
+  /// Every record of the type, by id.
+  public init() { recordQuery = AnyQuery(E.typeName) }
+
+  /// The records that `query` describes; its type becomes `E`'s.
+  public init(_ query: AnyQuery) {
+    recordQuery = query
+    recordQuery.type = E.typeName
+  }
+
+  /// Keeps the records for which the condition is true too.
+  public func `where`(_ condition: (E.Fields) -> Condition) -> RecordQuery { self.where(condition(E.fields)) }
+
+  /// Keeps the records for which `condition` is true too.
+  public func `where`(_ condition: Condition) -> RecordQuery {
+    changed { $0.filter = $0.filter && condition }
+  }
+
+  /// Sorts by the key; where earlier keys are equal, if there are any.
+  public func order(_ key: (E.Fields) -> SortKey) -> RecordQuery { order(key(E.fields)) }
+
+  /// Sorts by the keys; where earlier keys are equal, if there are any.
+  public func order(_ keys: SortKey...) -> RecordQuery { changed { $0.order += keys } }
+
+  /// Those with a coordinate, the nearest first: `nearest(to: here) { $0.start }.limit(20)`.
+  ///
+  /// Where the records meet further conditions and the field is indexed, so many of the nearest are read as it takes
+  /// to find those asked for; without a limit or an index all of them are measured.
+  public func nearest<Place: CoordinateExpression>(
+    to place: Coordinate, by field: (E.Fields) -> Place
+  ) -> RecordQuery {
+    let field = field(E.fields)
+    return self.where(field.isNotNull).order(field.nearest(to: place))
+  }
+
+  /// Lets the records come in any order, where no key is given: a full scan then reads the table as it lies.
+  public func inAnyOrder() -> RecordQuery { changed { $0.isUnordered = true } }
+
+  /// At most `count` records, after leaving out the first `offset`.
+  public func limit(_ count: Int, offset: Int = 0) -> RecordQuery {
+    changed {
+      $0.limit = count
+      $0.offset = offset
+    }
+  }
+
+  /// Only records of one container.
+  public func `in`(container: String, includingChildren: Bool = false) -> RecordQuery {
+    changed {
+      $0.container = container
+      $0.includesChildren = includingChildren
+    }
+  }
+
+  /// Asks for the records that a reference field names, too.
+  public func including(_ field: (E.Fields) -> any FieldExpression) -> RecordQuery {
+    let name = field(E.fields).name
+    return changed { $0.include.append(name) }
+  }
+
+  private func changed(_ change: (inout AnyQuery) -> Void) -> RecordQuery {
+    var copy = self
+    change(&copy.recordQuery)
+    return copy
   }
 }

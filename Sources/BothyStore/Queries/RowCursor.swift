@@ -13,7 +13,7 @@ struct RowCursor {
   /// when the caller's code runs between rows, because a kept statement serves one loop at a time. Whole rows are for
   /// `record()`.
   @usableFromInline
-  init(_ query: RecordQuery, in transaction: ReadTransaction, isKept: Bool, isWhole: Bool = false) throws {
+  init(_ query: AnyQuery, in transaction: ReadTransaction, isKept: Bool, isWhole: Bool = false) throws {
     try transaction.checkIsOpen()
     let table = try transaction.catalog.table(query.type)
     let tail = try QueryCompiler(table.schema, TableColumns(table.schema)).tail(
@@ -51,7 +51,7 @@ struct RowCursor {
 
   /// The current row as a record.
   @usableFromInline
-  func record() throws -> Record { Record(id: id, try StoredRow(from: statement, table), table) }
+  func record() throws -> AnyRecord { AnyRecord(id: id, try StoredRow(from: statement, table), table) }
 }
 
 extension PreparedStatement {

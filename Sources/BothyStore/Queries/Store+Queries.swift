@@ -3,19 +3,19 @@
 extension Store {
   /// The records that the query describes, in its order.
   @inlinable
-  public func fetch<E: Entity>(_ query: Query<E>) throws -> [E] { try read { try $0.fetch(query) } }
+  public func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] { try read { try $0.fetch(query) } }
 
   /// The records that the query describes, in its order.
   @inlinable
-  public func fetch<E: Entity>(_ query: Query<E>) async throws -> [E] {
+  public func fetch<E: Entity>(_ query: RecordQuery<E>) async throws -> [E] {
     try await read { try $0.fetch(query) }
   }
 
   /// The records that the query describes, of any type.
-  public func fetch(_ query: RecordQuery) throws -> [Record] { try read { try $0.fetch(query) } }
+  public func fetch(_ query: AnyQuery) throws -> [AnyRecord] { try read { try $0.fetch(query) } }
 
   /// The records that the query describes, of any type.
-  public func fetch(_ query: RecordQuery) async throws -> [Record] { try await read { try $0.fetch(query) } }
+  public func fetch(_ query: AnyQuery) async throws -> [AnyRecord] { try await read { try $0.fetch(query) } }
 
   /// The records with the ids, in the order of the ids, all from one moment; absent ones are left out.
   @inlinable
@@ -30,14 +30,16 @@ extension Store {
   }
 
   /// How many records `fetch` would return.
-  public func count<E: Entity>(_ query: Query<E>) throws -> Int { try count(query.recordQuery) }
+  public func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
   /// How many records `fetch` would return.
-  public func count<E: Entity>(_ query: Query<E>) async throws -> Int { try await count(query.recordQuery) }
+  public func count<E: Entity>(_ query: RecordQuery<E>) async throws -> Int {
+    try await count(query.recordQuery)
+  }
 
   /// How many records `fetch` would return.
-  public func count(_ query: RecordQuery) throws -> Int { try read { try $0.count(query) } }
+  public func count(_ query: AnyQuery) throws -> Int { try read { try $0.count(query) } }
 
   /// How many records `fetch` would return.
-  public func count(_ query: RecordQuery) async throws -> Int { try await read { try $0.count(query) } }
+  public func count(_ query: AnyQuery) async throws -> Int { try await read { try $0.count(query) } }
 }

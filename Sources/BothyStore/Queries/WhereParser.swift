@@ -16,7 +16,7 @@ public struct WhereParser {
   private var depth = 0
 
   /// The condition that `text` says; empty text is true of every record. Throws `WhereSyntaxError`.
-  public static func parse(_ text: String) throws(WhereSyntaxError) -> Predicate {
+  public static func parse(_ text: String) throws(WhereSyntaxError) -> Condition {
     var parser = try WhereParser(text)
     if parser.token.kind == .end { return .all }
     let predicate = try parser.disjunction()
@@ -32,23 +32,23 @@ public struct WhereParser {
     ahead = try lexer.next()
   }
 
-  private mutating func disjunction() throws(WhereSyntaxError) -> Predicate {
+  private mutating func disjunction() throws(WhereSyntaxError) -> Condition {
     var parts = [try conjunction()]
     while try takeWord("OR") { parts.append(try conjunction()) }
     return parts.count == 1 ? parts[0] : .or(parts)
   }
 
-  private mutating func conjunction() throws(WhereSyntaxError) -> Predicate {
+  private mutating func conjunction() throws(WhereSyntaxError) -> Condition {
     var parts = [try term()]
     while try takeWord("AND") { parts.append(try term()) }
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
-  private mutating func term() throws(WhereSyntaxError) -> Predicate {
+  private mutating func term() throws(WhereSyntaxError) -> Condition {
     depth += 1
     defer { depth -= 1 }
-    guard depth <= Predicate.maximumDepth else {
-      throw error("Conditions are nested deeper than \(Predicate.maximumDepth) levels. Split the query.")
+    guard depth <= Condition.maximumDepth else {
+      throw error("Conditions are nested deeper than \(Condition.maximumDepth) levels. Split the query.")
     }
     if !aheadContinuesField, try takeWord("NOT") { return .not(try term()) }
     if try takeSign("(") {
@@ -68,8 +68,8 @@ public struct WhereParser {
     return try condition(on: field)
   }
 
-  private mutating func condition(on field: String) throws(WhereSyntaxError) -> Predicate {
-    if case .sign(let sign) = token.kind, let comparison = Predicate.Comparison(rawValue: sign) {
+  private mutating func condition(on field: String) throws(WhereSyntaxError) -> Condition {
+    if case .sign(let sign) = token.kind, let comparison = Condition.Comparison(rawValue: sign) {
       try advance()
       return .compare(field: field, comparison, try value())
     }
@@ -99,7 +99,7 @@ public struct WhereParser {
         + "or INSIDE.")
   }
 
-  private mutating func circle(_ field: String) throws(WhereSyntaxError) -> Predicate {
+  private mutating func circle(_ field: String) throws(WhereSyntaxError) -> Condition {
     var metres = try number("a radius in metres")
     if try takeWord("KM") { metres *= 1000 } else { _ = try takeWord("M") }
     guard try takeWord("OF") else { throw error("After the radius comes OF and a place: OF 59.91,10.75.") }
@@ -109,7 +109,7 @@ public struct WhereParser {
     return .near(field: field, centre: centre, metres: metres)
   }
 
-  private mutating func box(_ field: String) throws(WhereSyntaxError) -> Predicate {
+  private mutating func box(_ field: String) throws(WhereSyntaxError) -> Condition {
     var edges: [Double] = []
     for name in ["west", "south", "east", "north"] {
       if !edges.isEmpty { try requireSign(",", "A box is west,south,east,north: 10.6,59.8,10.9,60.0.") }
@@ -171,7 +171,7 @@ public struct WhereParser {
 
   /// Whether the word at hand is a field although it looks like a keyword, because a comparison follows.
   private var aheadContinuesField: Bool {
-    if case .sign(let sign) = ahead.kind { Predicate.Comparison(rawValue: sign) != nil } else { false }
+    if case .sign(let sign) = ahead.kind { Condition.Comparison(rawValue: sign) != nil } else { false }
   }
 
   private mutating func takeWord(_ keyword: String) throws(WhereSyntaxError) -> Bool {

@@ -29,9 +29,9 @@
 /// For queries that the compiler checks, add `struct Fields: Sendable { let done = Field<Bool>("done") }` and
 /// `static let fields = Fields()`, as the macro does; without them a query names fields by `UntypedFields`.
 public protocol Entity: Sendable, Identifiable where ID == String {
-  /// What `$0` is in `Query.where { $0.done == false }`.
+  /// What `$0` is in `RecordQuery.where { $0.done == false }`.
   associatedtype Fields: Sendable = UntypedFields
-  /// The fields for conditions, handed to the closure of `Query.where`.
+  /// The fields for conditions, handed to the closure of `RecordQuery.where`.
   static var fields: Fields { get }
   /// The type's name in the schema, on the wire and on the server. Default: the Swift type's name.
   static var typeName: String { get }

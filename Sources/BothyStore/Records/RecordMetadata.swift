@@ -36,7 +36,7 @@ public struct RecordMetadata: Sendable, Hashable {
 /// Names for conditions and sort keys on a record's id and metadata:
 ///
 /// ```swift
-/// Query<Todo>().where(RecordField.modified > lastLaunch).order(RecordField.created.descending)
+/// RecordQuery<Todo>().where(RecordField.modified > lastLaunch).order(RecordField.created.descending)
 /// ```
 ///
 /// A field of the type with the same name hides it.

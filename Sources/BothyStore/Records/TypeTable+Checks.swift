@@ -1,7 +1,7 @@
 extension TypeTable {
   /// The record's values in schema order, defaults filled in, each checked against its field.
   /// Throws `StoreError` `.unknownField` or `.invalidValue`.
-  package func checkedValues(_ record: Record) throws(StoreError) -> [FieldValue] {
+  package func checkedValues(_ record: AnyRecord) throws(StoreError) -> [FieldValue] {
     for name in record.fields.keys where positions[name] == nil { throw unknownField(name) }
     var values: [FieldValue] = []
     values.reserveCapacity(schema.fields.count)

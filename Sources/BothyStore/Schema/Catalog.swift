@@ -1,6 +1,6 @@
 /// The tables of an open store, by position and by name. Immutable, shared by all its connections.
 package final class Catalog: Sendable {
-  package let schema: Schema
+  package let schema: StoreSchema
   package let tables: [TypeTable]
   /// The reference fields that point at each table: what its delete rules look through.
   package let incoming: [[Incoming]]
@@ -15,7 +15,7 @@ package final class Catalog: Sendable {
     package let isList: Bool
   }
 
-  package init(_ schema: Schema) {
+  package init(_ schema: StoreSchema) {
     self.schema = schema
     wireNames = WireNames(schema)
     let tables = schema.types.enumerated().map { TypeTable($1, index: $0) }

@@ -27,7 +27,7 @@ public struct FieldSchema: Sendable, Hashable {
   /// replaced by the wire name when the field is written.
   public var aliases: [String]
 
-  /// A required field without an index, unless told otherwise; `Schema.validate` checks it. For Swift types
+  /// A required field without an index, unless told otherwise; `StoreSchema.validate` checks it. For Swift types
   /// `FieldSchema.field` is shorter.
   public init(
     _ name: String, _ kind: FieldKind, optional: Bool = false, default defaultValue: FieldValue? = nil,

@@ -24,7 +24,7 @@ public struct TypeSchema: Sendable, Hashable {
     case remoteOnly
   }
 
-  /// A synced type that is written locally first and has no permissions, unless told otherwise; `Schema.validate`
+  /// A synced type that is written locally first and has no permissions, unless told otherwise; `StoreSchema.validate`
   /// checks it.
   public init(
     _ name: String, fields: [FieldSchema], synced: Bool = true, writeMode: WriteMode = .offlineCapable,

@@ -10,7 +10,7 @@ package struct WireNames: Sendable {
   /// Whether every name is the same on both sides.
   package let isPlain: Bool
 
-  package init(_ schema: Schema) {
+  package init(_ schema: StoreSchema) {
     let synced = schema.types.filter(\.isSynced)
     types = NameMap(synced.map { ($0.name, $0.wireName) })
     let maps = synced.map { ($0.name, NameMap($0)) }.filter { !$0.1.isPlain }
@@ -65,13 +65,13 @@ package struct NameMap: Sendable, Equatable {
   }
 }
 
-extension Schema {
+extension StoreSchema {
   /// The schema with the wire names that its declared renames give: a field keeps the name it had first, and the names in
   /// between are aliases. What is declared itself counts before.
   ///
   /// The same for a new file and for one that takes the steps, so both speak alike. A store does it by itself; a server is
-  /// given the schema of `Schema(…).naming(by: migrations)`. Pure.
-  public func naming(by steps: [Migration]) -> Schema {
+  /// given the schema of `StoreSchema(…).naming(by: migrations)`. Pure.
+  public func naming(by steps: [Migration]) -> StoreSchema {
     let steps = steps.filter { $0.version <= version }.sorted { $0.version > $1.version }.map(\.step)
     guard !steps.isEmpty else { return self }
     var named = self
@@ -123,7 +123,7 @@ extension Schema {
   }
 
   /// The schema with the wire names that the file's own has for the same types and fields, where none is declared.
-  package func inheriting(from stored: Schema) -> Schema {
+  package func inheriting(from stored: StoreSchema) -> StoreSchema {
     var named = self
     for (index, type) in types.enumerated() {
       guard type.isSynced, let before = stored[type.name] else { continue }
@@ -138,7 +138,7 @@ extension Schema {
   }
 
   /// The schema as the wire has it: each type and field is called by its wire name. What a server checks against.
-  package var asOnTheWire: Schema {
+  package var asOnTheWire: StoreSchema {
     let names = WireNames(self)
     var schema = self
     for (index, type) in types.enumerated() where type.isSynced {
@@ -173,7 +173,7 @@ extension TypeSchema {
     var owners: [String: String] = [:]
     for field in fields {
       for name in [field.wireName] + field.aliases {
-        if name != field.name { try Schema.check(name: name, of: "field of \(self.name) on the wire") }
+        if name != field.name { try StoreSchema.check(name: name, of: "field of \(self.name) on the wire") }
         if name == "id" {
           throw .invalidSchema(
             "\(self.name).\(field.name) can't be 'id' on the wire: that is the record's own.")

@@ -87,9 +87,9 @@ public class ReadTransaction {
   final func endFind() { found?.reset() }
 
   /// The record of any type, or nil. One row by primary key.
-  public final func record(_ id: RecordID) throws -> Record? {
+  public final func record(_ id: RecordID) throws -> AnyRecord? {
     let table = try catalog.table(id.type)
-    return try row(table, id: id.id).map { Record(id: id.id, $0, table) }
+    return try row(table, id: id.id).map { AnyRecord(id: id.id, $0, table) }
   }
 
   /// The record that a reference names, or nil when it is not here. One row by primary key.
@@ -148,7 +148,7 @@ extension StoredRow {
   }
 }
 
-extension Record {
+extension AnyRecord {
   package init(id: String, _ row: StoredRow, _ table: TypeTable) {
     self.init(table.schema.name, id: id, schema: table.schema, values: row.values)
     container = row.container ?? table.schema.name

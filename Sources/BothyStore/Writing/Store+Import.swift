@@ -22,11 +22,11 @@ extension Store {
   /// Memory is bounded by one batch.
   @discardableResult
   public func importRecords(
-    _ records: some Sequence<Record>, batch size: Int = 1000,
+    _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
     progress: @Sendable (ImportProgress) -> Void = { _ in }
   ) async throws -> ImportProgress {
     var done = ImportProgress()
-    var batch: [Record] = []
+    var batch: [AnyRecord] = []
     for record in records {
       batch.append(record)
       if batch.count >= max(1, size) { try await importBatch(&batch, &done, progress) }
@@ -39,9 +39,9 @@ extension Store {
   @discardableResult
   public func importRecords<Records: AsyncSequence>(
     from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }
-  ) async throws -> ImportProgress where Records.Element == Record {
+  ) async throws -> ImportProgress where Records.Element == AnyRecord {
     var done = ImportProgress()
-    var batch: [Record] = []
+    var batch: [AnyRecord] = []
     for try await record in records {
       batch.append(record)
       if batch.count >= max(1, size) { try await importBatch(&batch, &done, progress) }
@@ -51,7 +51,7 @@ extension Store {
   }
 
   private func importBatch(
-    _ batch: inout [Record], _ done: inout ImportProgress, _ progress: (ImportProgress) -> Void
+    _ batch: inout [AnyRecord], _ done: inout ImportProgress, _ progress: (ImportProgress) -> Void
   ) async throws {
     guard !Task.isCancelled else {
       throw StoreError(.cancelled, "The import was cancelled after \(done.total) records, which are kept.")

@@ -100,7 +100,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// The same for a record of any type. One that was read changes what was changed in it since, fields that were
   /// cleared included; one that was made changes the fields that it gives.
-  public func save(_ record: Record, in container: String? = nil) throws {
+  public func save(_ record: AnyRecord, in container: String? = nil) throws {
     let table = try catalog.table(record.type)
     if let row = try row(table, id: record.id) {
       var values = row.values
@@ -155,7 +155,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Adds a new record of any type: defaults are filled in, then every field is checked against the schema.
   /// Throws `.unknownField`, `.invalidValue` or `.alreadyExists`.
-  public func insert(_ record: Record) throws {
+  public func insert(_ record: AnyRecord) throws {
     let table = try catalog.table(record.type)
     let values = try table.checkedValues(record)
     try insert(table, id: record.id, container: record.container, values: values)
@@ -164,7 +164,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Changes the named fields of a record of any type; null clears one. Throws `.notFound`, `.unknownField` or
   /// `.invalidValue`.
   @discardableResult
-  public func update(_ id: RecordID, fields: [String: FieldValue]) throws -> Record {
+  public func update(_ id: RecordID, fields: [String: FieldValue]) throws -> AnyRecord {
     let table = try catalog.table(id.type)
     guard var row = try row(table, id: id.id) else { throw Self.notFound(id) }
     for (name, value) in fields {
@@ -172,7 +172,7 @@ public final class WriteTransaction: ReadTransaction {
       row.values[position] = try table.checked(value, for: position)
     }
     try update(table, id: id.id, values: row.values)
-    return Record(id: id.id, row, table)
+    return AnyRecord(id: id.id, row, table)
   }
 
   /// Moves a record of a synced type to another container; false if it is there already. Its fields stay as they

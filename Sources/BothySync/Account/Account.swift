@@ -136,7 +136,7 @@ extension SyncedStore {
   /// Makes pending again, in the file at `path`, what `signOut(.export)` wrote; the file is made if there is none and
   /// must not be open. Throws `SyncError` as `AccountFolder.open` does.
   public static func restorePending(
-    from document: String, into path: String, schema: Schema, migrations: [Migration] = [],
+    from document: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
     let pending = try PendingDocument(contentsOf: document)

@@ -6,7 +6,7 @@ import Foundation
 public struct AccountFolder: Sendable {
   /// The folder, as it was given; it is not there before the first account is opened.
   public let path: String
-  private let schema: Schema
+  private let schema: StoreSchema
   private let migrations: [Migration]
   private let configuration: SyncConfiguration
   private let options: StoreOptions
@@ -16,7 +16,7 @@ public struct AccountFolder: Sendable {
   ///   - path: The folder; made when the first account is opened.
   ///   - clock: Makes the clock of each file that is opened.
   public init(
-    at path: String, schema: Schema, migrations: [Migration] = [],
+    at path: String, schema: StoreSchema, migrations: [Migration] = [],
     configuration: SyncConfiguration = SyncConfiguration(), options: StoreOptions = StoreOptions(),
     clock: @escaping @Sendable () -> SyncClock = { SyncClock() }
   ) {

@@ -54,7 +54,7 @@ enum FileOwner {
   static func look(at path: String) throws -> ParkedAccount? {
     try Connections.reading(path) { database in
       guard try database.tableExists("bothy_sync") else { return nil }
-      let transaction = ReadTransaction(database, Catalog(Schema(types: [])))
+      let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
       guard let owner = try stored(in: transaction) else { return nil }
       return ParkedAccount(id: owner, path: path, pending: try Outbox.counts(in: transaction))
     }

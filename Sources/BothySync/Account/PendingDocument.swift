@@ -23,7 +23,7 @@ struct PendingDocument {
 
   var owner: AccountID?
   var device: String
-  var schema: Schema
+  var schema: StoreSchema
   var entries: [Entry] = []
 
   /// Whether the outcome of any operation is unknown.
@@ -100,7 +100,7 @@ struct PendingDocument {
       throw SyncError(.badDocument, "\(path) is no document of pending work that this version can read.")
     }
     self.device = device
-    self.schema = try Schema(json: schema.canonicalText)
+    self.schema = try StoreSchema(json: schema.canonicalText)
     if let space = document["space"]?.stringValue, let principal = document["principal"]?.stringValue {
       owner = AccountID(space: space, principal: principal)
     }
@@ -115,7 +115,7 @@ struct PendingDocument {
   // MARK: restoring
 
   /// Throws when the document is somebody else's, or of a newer version of the app.
-  func check(_ owner: AccountID?, _ target: Schema) throws {
+  func check(_ owner: AccountID?, _ target: StoreSchema) throws {
     if let mine = self.owner, let owner, mine != owner {
       throw SyncError(.wrongAccount, "The document holds the work of \(mine), not of \(owner).")
     }
@@ -129,7 +129,7 @@ struct PendingDocument {
   /// Makes pending again what the document holds, in the file at `path`, which is made if there is none. The entries
   /// are first brought to the app's schema by its migrations, in a file of their own. One transaction on the target.
   func restore(
-    into path: String, of owner: AccountID?, schema target: Schema, migrations: [Migration],
+    into path: String, of owner: AccountID?, schema target: StoreSchema, migrations: [Migration],
     options: StoreOptions,
     clock: SyncClock
   ) throws {
@@ -155,12 +155,12 @@ struct PendingDocument {
   }
 
   private func migrated(
-    beside path: String, to target: Schema, _ migrations: [Migration], _ options: StoreOptions,
+    beside path: String, to target: StoreSchema, _ migrations: [Migration], _ options: StoreOptions,
     _ clock: SyncClock
   ) throws -> PendingDocument {
     let temporary = "\(path)-import-\(UUIDv7.make())"
     defer { try? DatabaseFiles.remove(temporary) }  // what is left of it goes with the database
-    func open(_ schema: Schema, _ migrations: [Migration]) throws -> Store {
+    func open(_ schema: StoreSchema, _ migrations: [Migration]) throws -> Store {
       try Store(
         at: temporary, schema: schema, migrations: migrations, options: options,
         recorder: Outbox(clock: clock))
@@ -244,7 +244,7 @@ struct PendingDocument {
 
 extension PendingDocument {
   /// A document without entries.
-  init(owner: AccountID?, device: String, schema: Schema) {
+  init(owner: AccountID?, device: String, schema: StoreSchema) {
     self.owner = owner
     self.device = device
     self.schema = schema
@@ -286,7 +286,7 @@ extension PendingDocument.Entry {
   mutating func makeLast(hasRow: Bool) {
     for name in ["awaiting", "awaited", "awaited_in"] { columns[name] = nil }
     guard isDeletion && hasRow else { return }
-    columns["kind"] = .int((columns["base_version"] == nil ? Operation.Kind.insert : .update).number)
+    columns["kind"] = .int((columns["base_version"] == nil ? SyncOperation.Kind.insert : .update).number)
   }
 
   /// What the change makes of the record, where that lies in it.
@@ -294,7 +294,7 @@ extension PendingDocument.Entry {
     columns["awaited"]?.stringValue.map { FieldsDocument(canonical: Array($0.utf8)) }
   }
 
-  var isDeletion: Bool { columns["kind"]?.intValue == Operation.Kind.delete.number }
+  var isDeletion: Bool { columns["kind"]?.intValue == SyncOperation.Kind.delete.number }
 
   /// The same without what was sent of it: who does not know the old device's id can't ask for the outcome.
   var neverSent: PendingDocument.Entry {

@@ -27,7 +27,8 @@ extension SyncedStore {
   /// spaces, `.signedOut` for a file whose work was given up, and `StoreError` where nothing can be read at all.
   @discardableResult
   public static func salvage(
-    _ file: String, into path: String, schema: Schema, migrations: [Migration] = [], owner: AccountID? = nil,
+    _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
+    owner: AccountID? = nil,
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws -> SalvageReport {
     var wreck = try Wreck(file, otherwise: schema)
@@ -62,12 +63,12 @@ private struct Wreck {
   var pending: PendingDocument
   var report = SalvageReport()
   /// Records that are on no server, and whether their insert was pending in a part that can't be read.
-  private var records: [(record: BothyStore.Record, wasPending: Bool)] = []
+  private var records: [(record: BothyStore.AnyRecord, wasPending: Bool)] = []
   private var seen: Set<RecordID> = []
   /// What is known of the server that the file was synced with.
   private var history: ServerHistory?
 
-  init(_ file: String, otherwise schema: Schema) throws {
+  init(_ file: String, otherwise schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: file) else {
       throw StoreError(
         .cannotOpen, "There is no file \(file). `Store.damagedFiles` names those that were set aside.")
@@ -87,7 +88,7 @@ private struct Wreck {
     }
   }
 
-  private init(in database: Database, otherwise fallback: Schema) throws {
+  private init(in database: Database, otherwise fallback: StoreSchema) throws {
     // What can't be read is made up for: the schema by the app's, the owner and the device by none.
     let schema = (try? Store.storedSchema(in: database)) ?? fallback
     let transaction = ReadTransaction(database, Catalog(schema))
@@ -203,13 +204,13 @@ private struct Wreck {
       entries[record]?.container = stored.container
       entries[record]?.version = stored.version
     } else {
-      records.append((BothyStore.Record(id: id, stored, table), table.schema.isSynced && !isOutboxWhole))
+      records.append((BothyStore.AnyRecord(id: id, stored, table), table.schema.isSynced && !isOutboxWhole))
     }
   }
 
   /// Leaves out the changes of records that have others in the file at `path`. Throws `SyncError` `.otherServer` for a
   /// file that was synced with another server or space.
-  mutating func leaveOut(pendingIn path: String, _ schema: Schema) throws {
+  mutating func leaveOut(pendingIn path: String, _ schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     let (entries, history) = (pending.entries, history)
     let taken: Set<RecordID> = try Connections.reading(path) { database in

@@ -3,7 +3,7 @@ import BothyStore
 /// A blob that the server is to have before the entry that names it is sent.
 struct BlobNeed: Sendable {
   var record: RecordID
-  var operation: Operation.Kind
+  var operation: SyncOperation.Kind
   /// The entry's revision when the need was found.
   var revision: Int64
   var blob: Blob

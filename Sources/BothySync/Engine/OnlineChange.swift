@@ -53,7 +53,7 @@ struct OnlineChange: Error, Sendable {
 
   /// Makes the change a hidden entry, durable before anything is sent. Nil, with nothing done, where the record is
   /// another by now. One transaction.
-  func begin(in store: Store, sent operation: Operation? = nil) async throws -> Int64? {
+  func begin(in store: Store, sent operation: SyncOperation? = nil) async throws -> Int64? {
     try await store.write(origin: .remote) { transaction in
       let id = entry.record
       let table = try transaction.catalog.table(id.type)
@@ -84,7 +84,7 @@ extension LocalChange {
   var isDeletion: Bool { if case .delete = self { true } else { false } }
 
   /// The record that the change saves.
-  var saved: Record? {
+  var saved: AnyRecord? {
     switch self {
     case .save(let record, _), .persist(let record, _, _): record
     case .move, .delete, .share: nil

@@ -9,7 +9,7 @@ final class SentValues: Sendable {
   struct Sent: Sendable {
     var change: OnlineChange
     /// What was sent, where no answer came.
-    var operation: Operation?
+    var operation: SyncOperation?
     /// What the server made of it.
     var answer: ServerRecord?
     var decided: Decided?

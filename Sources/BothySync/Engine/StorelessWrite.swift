@@ -57,18 +57,20 @@ struct StorelessWrite: Sendable {
     throw SyncError(.conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
   }
 
-  private func operation(_ fields: [String: JSONValue], over version: String?) throws -> Operation {
-    let kind: Operation.Kind =
+  private func operation(_ fields: [String: JSONValue], over version: String?) throws -> SyncOperation {
+    let kind: SyncOperation.Kind =
       change.isDeletion ? .delete : version == nil && change.saved != nil ? .insert : .update
     let own = change.destination == change.id.type ? nil : change.destination
-    return Operation(
+    return SyncOperation(
       id: pass.configuration.makeOperationID(), kind: kind, record: change.id,
       container: kind == .insert ? own : kind == .update ? change.destination : nil, base: version,
       fields: kind == .insert ? fields.filter { !$0.value.isNull } : kind == .update ? fields : [:],
       sharing: kind == .delete ? nil : change.sharing)
   }
 
-  private func send(_ operation: Operation, _ secrets: [SecretKey: String]) async throws -> Outcome.Verdict? {
+  private func send(_ operation: SyncOperation, _ secrets: [SecretKey: String]) async throws -> Outcome
+    .Verdict?
+  {
     do {
       let sent = try SecretWork(store: pass.store).attached(
         to: [operation], and: secrets, isConfidential: pass.remote.isConfidential)

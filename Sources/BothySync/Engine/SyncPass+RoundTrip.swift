@@ -40,12 +40,12 @@ extension SyncPass {
     /// What the server said of changes.
     var outcomes: [Outcome] = []
     /// On what the server failed, with nothing else in the request.
-    var failed: [(unit: [Operation], error: RemoteError)] = []
+    var failed: [(unit: [SyncOperation], error: RemoteError)] = []
     /// What kept the rest from being sent.
     var end: RemoteError?
 
     /// Whether it names a record on which the server failed: without that one it would be refused.
-    func waits(_ unit: [Operation]) -> Bool {
+    func waits(_ unit: [SyncOperation]) -> Bool {
       let ids = Set(failed.flatMap { $0.unit.map(\.id) })
       if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
       let made = Set(failed.flatMap { $0.unit.map(\.record.id) })
@@ -74,7 +74,7 @@ extension SyncPass {
   /// Sends what was refused together in halves, in their order: what one refers to is sent before it, and what refers to
   /// one that failed is not sent.
   private func send(
-    _ units: ArraySlice<[Operation]>, _ halving: inout Halving, after failure: RemoteError,
+    _ units: ArraySlice<[SyncOperation]>, _ halving: inout Halving, after failure: RemoteError,
     _ report: inout SyncReport
   ) async throws {
     guard units.count > 1 else {
@@ -104,7 +104,7 @@ extension SyncPass {
   }
 
   /// Has other changes sent first by the next pass. Nothing is said of these: they wait as before.
-  private func putLast(_ units: [[Operation]]) async throws {
+  private func putLast(_ units: [[SyncOperation]]) async throws {
     try await store.write(origin: .remote) { transaction in
       for operation in units.joined() { try Outbox.putLast(operation.record, in: transaction) }
     }
@@ -140,14 +140,14 @@ extension RemoteError {
 }
 
 extension SyncRequest {
-  fileprivate func with(_ operations: [Operation]) -> SyncRequest {
+  fileprivate func with(_ operations: [SyncOperation]) -> SyncRequest {
     var request = self
     request.operations = operations
     return request
   }
 }
 
-extension [Operation] {
+extension [SyncOperation] {
   fileprivate func refused(_ error: RemoteError) -> [Outcome] {
     let code =
       error.status == 413 ? "tooLarge" : error.isVerdict ? error.code ?? "rejected" : Rejection.serverError

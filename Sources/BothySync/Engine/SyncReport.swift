@@ -93,7 +93,7 @@ public struct SyncFailure: Sendable, Hashable, Codable {
   /// Whose change it is.
   public var record: RecordID
   /// What was asked of the server.
-  public var operation: Operation.Kind
+  public var operation: SyncOperation.Kind
   /// Why, with what is wrong with which field.
   public var rejection: Rejection
   /// The number of times it was refused, this one included.
@@ -107,7 +107,8 @@ public struct SyncFailure: Sendable, Hashable, Codable {
 
   /// What syncs put into their reports, and tests into theirs.
   public init(
-    record: RecordID, operation: Operation.Kind, rejection: Rejection, attempts: Int, nextRetry: Int64? = nil,
+    record: RecordID, operation: SyncOperation.Kind, rejection: Rejection, attempts: Int,
+    nextRetry: Int64? = nil,
     revision: Int64, local: FieldsDocument? = nil
   ) {
     self.record = record

@@ -62,8 +62,8 @@ extension SyncedStore {
 
   /// The same for a record of any type.
   public func save(
-    _ record: Record, awaiting limit: Duration, options: RequestOptions = RequestOptions()
-  ) async throws -> SaveResult<Record> {
+    _ record: AnyRecord, awaiting limit: Duration, options: RequestOptions = RequestOptions()
+  ) async throws -> SaveResult<AnyRecord> {
     let receipt = try await save(record, options: awaited(options, record.type))
     return try await result(of: receipt, within: limit)
   }
@@ -71,7 +71,7 @@ extension SyncedStore {
   /// The same for a deletion. Throws `StoreError` `.notFound` as `delete` does.
   public func delete(
     _ id: RecordID, awaiting limit: Duration, options: RequestOptions = RequestOptions()
-  ) async throws -> SaveResult<Record> {
+  ) async throws -> SaveResult<AnyRecord> {
     let receipt = try await delete(id, options: awaited(options, id.type))
     return try await result(of: receipt, within: limit)
   }
@@ -85,7 +85,7 @@ extension SyncedStore {
     return options
   }
 
-  private func result(of receipt: SaveReceipt, within limit: Duration) async throws -> SaveResult<Record> {
+  private func result(of receipt: SaveReceipt, within limit: Duration) async throws -> SaveResult<AnyRecord> {
     let (outcome, problem) = try await settle(receipt, within: limit)
     // The write is durable: what became of it is read for a cancelled task too.
     return try await Task { [store] in
@@ -96,7 +96,7 @@ extension SyncedStore {
 
   private static func result(
     of receipt: SaveReceipt, _ outcome: SaveOutcome, _ problem: SyncError?, in transaction: ReadTransaction
-  ) throws -> SaveResult<Record> {
+  ) throws -> SaveResult<AnyRecord> {
     var result = SaveResult(
       record: try transaction.record(receipt.record), origin: .local, outcome: outcome, problem: problem)
     switch outcome {

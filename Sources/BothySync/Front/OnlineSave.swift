@@ -221,7 +221,7 @@ struct OnlineSave: Sendable {
   private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Bool {
     let last = sent.last(of: change.id)
     let (undone, operation) = try await store.store.write(origin: .remote) {
-      transaction -> (OutboxEntry?, BothySync.Operation?) in
+      transaction -> (OutboxEntry?, BothySync.SyncOperation?) in
       guard let entry = try hidden(revision, in: transaction) else { return (nil, nil) }
       let operation = try Outbox.sentOperation(of: entry, in: transaction)
       let row = Journal.Row(entry, .withdrawn, .online)

@@ -18,7 +18,7 @@ public struct ReferencePath: Sendable, Hashable, ExpressibleByStringLiteral {
 
   public init(stringLiteral path: String) { self.init(path) }
 
-  /// The fields of a key path's name, for `Query`-like spelling.
+  /// The fields of a key path's name, for `RecordQuery`-like spelling.
   public init(_ field: some FieldExpression) { self.init(field.name) }
 
   /// On to what the field names.

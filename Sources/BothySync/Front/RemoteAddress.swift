@@ -38,7 +38,7 @@ package struct RemoteAddress: Sendable, Hashable {
     do {
       return try Connections.reading(path) { database in
         guard try database.tableExists("bothy_sync") else { return nil }
-        let transaction = ReadTransaction(database, Catalog(Schema(types: [])))
+        let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
         return try ServerBinding.load(in: transaction).history?.space
       }
     } catch {

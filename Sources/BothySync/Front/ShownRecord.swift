@@ -2,19 +2,19 @@ package import BothyStore
 
 /// A record with where it stands towards the server, as results show it.
 package struct ShownRecord: Sendable {
-  package let record: Record
+  package let record: AnyRecord
   package let state: String
   /// The metres from the place that was asked for, rounded to a tenth.
   package var distance: Double?
 
-  package init(_ record: Record, in store: SyncedStore) throws {
+  package init(_ record: AnyRecord, in store: SyncedStore) throws {
     self.record = record
     state = try store.state(of: record.recordID).name
   }
 
   /// Many at once: the outbox is read once.
   package static func all(
-    _ records: [Record], in store: SyncedStore, nearest: Ordering? = nil
+    _ records: [AnyRecord], in store: SyncedStore, nearest: SortKey? = nil
   ) throws -> [ShownRecord] {
     let hasPending = try store.pendingCounts().total > 0
     return try records.map { record in
@@ -26,7 +26,7 @@ package struct ShownRecord: Sendable {
     }
   }
 
-  package init(_ record: Record, state: String) {
+  package init(_ record: AnyRecord, state: String) {
     self.record = record
     self.state = state
   }

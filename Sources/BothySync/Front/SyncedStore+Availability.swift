@@ -35,7 +35,8 @@ extension SyncedStore {
   /// such as people to befriend. What is pending here shows in the answer as everywhere.
   ///
   /// Cost: one round trip for each thousand records. Throws `SyncError` `.requiresNetwork` without an answer.
-  public func search<E: Entity>(_ query: Query<E>, keepsResults: Bool = false) async throws -> FetchResult<E>
+  public func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
+    -> FetchResult<E>
   {
     try await searching {
       try await fetch(query, options: RequestOptions(fetchPolicy: .networkOnly, cacheResults: keepsResults))
@@ -43,7 +44,7 @@ extension SyncedStore {
   }
 
   /// The same for any type of the schema.
-  public func search(_ query: RecordQuery, keepsResults: Bool = false) async throws -> FetchResult<Record> {
+  public func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
     try await searching {
       try await fetch(query, options: RequestOptions(fetchPolicy: .networkOnly, cacheResults: keepsResults))
     }

@@ -9,7 +9,7 @@ extension SyncedStore {
   /// no other back, and saving the failed ones again sends nothing else.
   @discardableResult
   public func save(
-    _ records: [Record], deleting ids: [RecordID] = [], options: RequestOptions = RequestOptions()
+    _ records: [AnyRecord], deleting ids: [RecordID] = [], options: RequestOptions = RequestOptions()
   ) async throws -> [BatchResult] {
     let options = begun(options)
     let changes =
@@ -35,7 +35,7 @@ extension SyncedStore {
   }
 
   /// Records that are new here first.
-  private func sorted(_ records: [Record]) async throws -> [Record] {
+  private func sorted(_ records: [AnyRecord]) async throws -> [AnyRecord] {
     try await store.read { transaction in
       let known = try Set(records.map(\.recordID).filter { try transaction.exists($0) })
       return records.filter { !known.contains($0.recordID) } + records.filter { known.contains($0.recordID) }

@@ -188,7 +188,7 @@ public enum RecordState: Sendable, Hashable {
   /// Nothing is pending; also for an id that is not here.
   case clean
   /// The next sync sends it.
-  case pending(Operation.Kind)
+  case pending(SyncOperation.Kind)
   /// Held back until `release`.
   case draft
   /// Refused, and tried again later.

@@ -10,7 +10,7 @@ extension SyncedStore {
   ///
   /// - Parameter window: the query, with what of it the answer covers: what is here of that and not in the answer is news
   ///   too.
-  func catchUp(with records: [ServerRecord], lacking window: RecordQuery? = nil) async throws {
+  func catchUp(with records: [ServerRecord], lacking window: AnyQuery? = nil) async throws {
     // Inside a sync, one of its own can't be waited for.
     guard !engine.isInside else { return }
     // A sync that was running already may have asked before the answer was made.
@@ -25,7 +25,7 @@ extension SyncedStore {
 
   /// All that the file follows and has in full, where an answer has news of any of it; else nothing.
   private static func pulls(
-    for records: [ServerRecord], lacking window: RecordQuery?, in transaction: ReadTransaction
+    for records: [ServerRecord], lacking window: AnyQuery?, in transaction: ReadTransaction
   ) throws -> [PullScope] {
     let scopes = try PullState.all(in: transaction).filter(\.isComplete).map(\.scope)
     guard !scopes.isEmpty else { return [] }
@@ -52,8 +52,8 @@ extension SyncedStore {
 
   /// What is here of a query and should be in the server's answer: it changed there, or is gone.
   static func lacking(
-    _ records: [ServerRecord], _ window: RecordQuery, in transaction: ReadTransaction
-  ) throws -> [Record] {
+    _ records: [ServerRecord], _ window: AnyQuery, in transaction: ReadTransaction
+  ) throws -> [AnyRecord] {
     let found = Set(records.map(\.id.id))
     return try transaction.fetch(window).filter { record in
       try record.version != nil && !found.contains(record.id)

@@ -60,7 +60,7 @@ extension SyncedStore {
 
   private func fetchLists(_ options: RequestOptions) async throws -> [PrincipalList] {
     let found: [ServerRecord]
-    do { found = try await remote.query(RecordQuery(PrincipalList.typeName)) } catch {
+    do { found = try await remote.query(AnyQuery(PrincipalList.typeName)) } catch {
       throw SyncError(error)
     }
     let lists = try found.map(PrincipalList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -72,8 +72,8 @@ extension SyncedStore {
   }
 
   @discardableResult
-  private func send(_ kind: Operation.Kind, _ list: PrincipalList) async throws -> PrincipalList {
-    let operation = Operation(
+  private func send(_ kind: SyncOperation.Kind, _ list: PrincipalList) async throws -> PrincipalList {
+    let operation = SyncOperation(
       id: configuration.makeOperationID(), kind: kind, record: list.recordID,
       base: kind == .insert ? nil : list.version, fields: kind == .delete ? [:] : list.fields)
     let version: String
@@ -95,7 +95,7 @@ extension SyncedStore {
 
   /// The version that the server gave. A request whose answer was lost is not in doubt for long: made again under
   /// another id, it is a conflict that shows what the server has.
-  private func accepted(_ operation: Operation) async throws -> String {
+  private func accepted(_ operation: SyncOperation) async throws -> String {
     let request = SyncRequest(
       device: device, schemaVersion: store.schema.version, operations: [operation],
       principal: owner?.principal)

@@ -4,8 +4,8 @@ import BothyStore
 extension SyncedStore {
   /// The server's answer with what is pending here: stored, unless the caller or the configuration forbids it.
   func fromNetwork<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, _ options: RequestOptions, _ read: @escaping LocalRead<Value>,
-    _ convert: @Sendable (Record) throws -> Value
+    _ query: AnyQuery, _ options: RequestOptions, _ read: @escaping LocalRead<Value>,
+    _ convert: @Sendable (AnyRecord) throws -> Value
   ) async throws -> FetchResult<Value> {
     let isStored = options.cacheResults ?? true && configuration.cache == .enabled
     let isCut = query.limit != nil || query.offset > 0
@@ -26,7 +26,7 @@ extension SyncedStore {
     if !found.isWhole {
       // What else there is of the type here may have changed there since.
       let ids = pending.union(found.records.map(\.id.id))
-      if ids.count <= Predicate.maximumTerms {
+      if ids.count <= Condition.maximumTerms {
         shown.filter = .and([query.filter, .oneOf(field: "id", ids.sorted().map { .text($0) })])
       }
     }
@@ -38,7 +38,7 @@ extension SyncedStore {
   }
 
   /// Reads the answer to a query out of the file.
-  typealias LocalRead<Value> = @Sendable (ReadTransaction, RecordQuery) throws -> [Value]
+  typealias LocalRead<Value> = @Sendable (ReadTransaction, AnyQuery) throws -> [Value]
 
   struct NetworkAnswer: Sendable {
     var records: [ServerRecord] = []
@@ -55,7 +55,7 @@ extension SyncedStore {
   /// Asks for as many records as the query wants besides those that are pending here: what is shown of these is as it
   /// is here. One round trip for each thousand.
   func ask(
-    _ query: RecordQuery, without pending: Set<String> = []
+    _ query: AnyQuery, without pending: Set<String> = []
   ) async throws(RemoteError) -> NetworkAnswer {
     var answer = NetworkAnswer(offset: pending.isEmpty ? query.offset : 0)
     let wanted = query.limit.map { $0.addingClamped(query.offset - answer.offset) }
@@ -80,7 +80,7 @@ extension SyncedStore {
     while !rest.isEmpty {
       let some = rest.prefix(Self.pageSize)
       rest = rest.dropFirst(Self.pageSize)
-      records += try await ask(RecordQuery(type, where: .oneOf(field: "id", some.map { .text($0) }))).records
+      records += try await ask(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) }))).records
     }
     return records
   }
@@ -108,7 +108,7 @@ extension SyncedStore {
 
   /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
   /// changed or are gone. A limited answer says so of those before its last record.
-  private func merge(_ answer: NetworkAnswer, _ query: RecordQuery) async throws {
+  private func merge(_ answer: NetworkAnswer, _ query: AnyQuery) async throws {
     var window = query
     window.offset = answer.offset
     window.limit = answer.isExhausted ? nil : answer.records.count
@@ -149,7 +149,7 @@ extension SyncedStore {
 
   /// What keeps the query from being evaluated here: it names a field that this schema does not declare. The server
   /// may know it: it has a newer schema, or none. Throws `StoreError` for a query that is wrong in another way.
-  func reasonForServerOnly(_ query: RecordQuery) throws -> StoreError? {
+  func reasonForServerOnly(_ query: AnyQuery) throws -> StoreError? {
     do {
       _ = try query.checked(for: store.catalog.table(query.type).schema)
       return nil
@@ -162,8 +162,8 @@ extension SyncedStore {
   /// The server's own answer, in its order. What it brings is stored, and nothing removed for it. Without the server
   /// there is no answer.
   func fromServerAlone<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, because reason: StoreError, _ policy: FetchPolicy, _ options: RequestOptions,
-    _ convert: @Sendable (Record) throws -> Value
+    _ query: AnyQuery, because reason: StoreError, _ policy: FetchPolicy, _ options: RequestOptions,
+    _ convert: @Sendable (AnyRecord) throws -> Value
   ) async throws -> FetchResult<Value> {
     do {
       guard policy != .cacheOnly && policy != .cacheThenRefresh else {
@@ -192,14 +192,14 @@ extension SyncedStore {
   ///
   /// - Parameter pending: the ids of records that are added as they are here.
   func unmerged(
-    _ query: RecordQuery, _ records: [ServerRecord], with pending: Set<String> = []
-  ) async throws -> [Record] {
+    _ query: AnyQuery, _ records: [ServerRecord], with pending: Set<String> = []
+  ) async throws -> [AnyRecord] {
     try await store.read { transaction in
       let table = try transaction.catalog.table(query.type)
       let own = try pending.compactMap { try transaction.record(RecordID(type: query.type, id: $0)) }
       let others = pending.isEmpty ? records : records.filter { !pending.contains($0.id.id) }
       return try own
-        + others.compactMap { record -> Record? in
+        + others.compactMap { record -> AnyRecord? in
           if let mark = try Outbox.mark(record.id, in: transaction), !mark.isHidden {
             return mark.kind == .delete ? nil : try transaction.record(record.id)
           }
@@ -208,7 +208,7 @@ extension SyncedStore {
           guard case .success(let row) = UnreadableTable.read(record, table, repaired: &repaired) else {
             return nil
           }
-          return Record(id: record.id.id, row, table)
+          return AnyRecord(id: record.id.id, row, table)
         }
     }
   }

@@ -118,7 +118,7 @@ private struct Purge {
 
   mutating func removeAll(of table: TypeTable, _ includingPending: Bool) throws {
     let type = table.schema.name
-    for id in try transaction.ids(RecordQuery(type)) {
+    for id in try transaction.ids(AnyQuery(type)) {
       try remove(RecordID(type: type, id: id), includingPending)
     }
     // What is left are deletions and what is hidden, which have no row.
@@ -127,7 +127,7 @@ private struct Purge {
     }
     // What was undone because it had been written together with one of these.
     if includingPending {
-      for id in try transaction.ids(RecordQuery(type)) { try remove(RecordID(type: type, id: id), true) }
+      for id in try transaction.ids(AnyQuery(type)) { try remove(RecordID(type: type, id: id), true) }
     }
   }
 
@@ -135,7 +135,7 @@ private struct Purge {
     let scope = PullScope(container: container, includesChildren: true)
     for table in transaction.catalog.tables where table.schema.isSynced {
       let type = table.schema.name
-      for id in try transaction.ids(RecordQuery(type, container: container, includesChildren: true)) {
+      for id in try transaction.ids(AnyQuery(type, container: container, includesChildren: true)) {
         try remove(RecordID(type: type, id: id), includingPending)
       }
       for entry in try Outbox.entries(where: Self.rowless, [.text(type)], in: transaction)

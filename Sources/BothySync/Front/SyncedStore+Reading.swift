@@ -8,7 +8,7 @@ extension SyncedStore {
   /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
   /// transaction is shown. Throws `SyncError` `.unreachable` where the policy needs the server.
   public func fetch<E: Entity>(
-    _ query: Query<E>, options: RequestOptions = RequestOptions()
+    _ query: RecordQuery<E>, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<E> {
     try await answer(
       query.recordQuery, options,
@@ -21,15 +21,15 @@ extension SyncedStore {
 
   /// The same for any type.
   public func fetch(
-    _ query: RecordQuery, options: RequestOptions = RequestOptions()
-  ) async throws -> FetchResult<Record> {
+    _ query: AnyQuery, options: RequestOptions = RequestOptions()
+  ) async throws -> FetchResult<AnyRecord> {
     try await answer(query, options, { try $0.fetch($1) }, { $0 })
   }
 
   private func answer<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, _ options: RequestOptions,
+    _ query: AnyQuery, _ options: RequestOptions,
     _ read: @escaping LocalRead<Value>,
-    _ convert: @escaping @Sendable (Record) throws -> Value
+    _ convert: @escaping @Sendable (AnyRecord) throws -> Value
   ) async throws -> FetchResult<Value> {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)
@@ -91,12 +91,13 @@ extension SyncedStore {
   public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions = RequestOptions())
     async throws -> E?
   {
-    try await fetch(Query<E>().where(.compare(field: "id", .equal, .text(id))), options: options).values.first
+    try await fetch(RecordQuery<E>().where(.compare(field: "id", .equal, .text(id))), options: options).values
+      .first
   }
 
   /// The number of records a query selects, by policy. Network answers are the server's own count, one round
   /// trip, unless records of the type are pending here: then the records are fetched. Throws as `fetch`.
-  public func count(_ query: RecordQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
+  public func count(_ query: AnyQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)
     if try reasonForServerOnly(query) != nil { return try await fetch(query, options: options).values.count }
@@ -119,7 +120,7 @@ extension SyncedStore {
 
   /// The server's count where nothing of the type is pending here; otherwise the records are brought and counted
   /// together with what is pending (rule R2).
-  private func networkCount(_ query: RecordQuery, _ options: RequestOptions) async throws -> Int {
+  private func networkCount(_ query: AnyQuery, _ options: RequestOptions) async throws -> Int {
     let isPending = try await store.read { transaction in
       try !Outbox.entries(where: "type = ?", [.text(query.type)], limit: 1, in: transaction).isEmpty
     }
@@ -132,7 +133,7 @@ extension SyncedStore {
   }
 
   func local<Value: Identifiable<String> & Sendable>(
-    _ query: RecordQuery, _ read: @escaping LocalRead<Value>
+    _ query: AnyQuery, _ read: @escaping LocalRead<Value>
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let heard = engine.pass.heard

@@ -25,7 +25,8 @@ extension SyncedStore {
 
   /// The records with these ids, of any types, in the order given. One round trip for each type and thousand. Throws
   /// `SyncError` `.relatedRecordUnavailable` for the first that can't be had.
-  public func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws -> [Record]
+  public func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws
+    -> [AnyRecord]
   {
     var cause: SyncError?
     do { try await bring(ids, options) } catch let error as SyncError where error.code == .unreachable {
@@ -65,7 +66,7 @@ extension SyncedStore {
       case .cacheElseNetwork: missing = try await absent(wanted, type)
       }
       guard !missing.isEmpty else { continue }
-      let query = RecordQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
+      let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
       let found: NetworkAnswer
       do { found = try await ask(query) } catch { throw SyncError(error) }
       try await catchUp(with: found.records)
@@ -101,7 +102,7 @@ extension SyncedStore {
   /// - Throws: `StoreError` `.invalidQuery` for a path that is none or too long, `SyncError`.
   @discardableResult
   public func prefetch(
-    _ query: RecordQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
+    _ query: AnyQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
     options: RequestOptions = RequestOptions()
   ) async throws -> Prefetch {
     let limit = Self.prefetchDepthLimit
@@ -121,14 +122,15 @@ extension SyncedStore {
   /// The same for an entity type.
   @discardableResult
   public func prefetch<E: Entity>(
-    _ query: Query<E>, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
+    _ query: RecordQuery<E>, including paths: [ReferencePath] = [],
+    depth: Int = SyncedStore.prefetchDepthLimit,
     options: RequestOptions = RequestOptions()
   ) async throws -> Prefetch {
     try await prefetch(query.recordQuery, including: paths, depth: depth, options: options)
   }
 
   private func follow(
-    _ start: [Record], _ depth: Int, _ options: RequestOptions, _ prefetch: inout Prefetch
+    _ start: [AnyRecord], _ depth: Int, _ options: RequestOptions, _ prefetch: inout Prefetch
   ) async throws {
     var reached = start
     for _ in 0..<depth {
@@ -144,7 +146,7 @@ extension SyncedStore {
   }
 
   private func follow(
-    _ start: [Record], _ steps: ArraySlice<ReferencePath.Step>, _ options: RequestOptions,
+    _ start: [AnyRecord], _ steps: ArraySlice<ReferencePath.Step>, _ options: RequestOptions,
     _ prefetch: inout Prefetch
   ) async throws {
     var reached = start
@@ -167,19 +169,19 @@ extension SyncedStore {
         for start in stride(from: 0, to: ids.count, by: 500) {
           let some = ids[start..<min(start + 500, ids.count)]
           let condition = Self.refers(field, of: store.schema[type], to: some)
-          reached += try await fetch(RecordQuery(type, where: condition), options: options).values
+          reached += try await fetch(AnyQuery(type, where: condition), options: options).values
         }
         prefetch.records.formUnion(reached.map(\.recordID))
       }
     }
   }
 
-  private static func refers(_ field: String, of type: TypeSchema?, to ids: ArraySlice<String>) -> Predicate {
+  private static func refers(_ field: String, of type: TypeSchema?, to ids: ArraySlice<String>) -> Condition {
     if case .references? = type?[field]?.kind { return .or(ids.map { .includes(field: field, $0) }) }
     return .oneOf(field: field, ids.map { .text($0) })
   }
 
-  private static func targets(of record: Record, _ field: FieldSchema) -> [RecordID] {
+  private static func targets(of record: AnyRecord, _ field: FieldSchema) -> [RecordID] {
     guard let type = field.kind.target?.type else { return [] }
     switch record[field.name] {
     case .text(let id): return [RecordID(type: type, id: id)]
@@ -191,7 +193,7 @@ extension SyncedStore {
   /// Those of the records that can be had; the others are noted as missing.
   private func records(
     _ ids: [RecordID], _ options: RequestOptions, _ prefetch: inout Prefetch
-  ) async throws -> [Record] {
+  ) async throws -> [AnyRecord] {
     let wanted = Set(ids)
     var own = options
     // What is here already need not be asked for again, unless the call says so.

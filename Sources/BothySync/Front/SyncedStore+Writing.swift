@@ -23,7 +23,7 @@ extension SyncedStore {
   public func save<E: Entity>(
     _ entity: E, in container: String? = nil, options: RequestOptions = RequestOptions()
   ) async throws -> SaveReceipt {
-    var record = Record(entity)
+    var record = AnyRecord(entity)
     record.container = container ?? E.typeName
     // A field that the entity has no value in is cleared, as a local save clears it.
     for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
@@ -45,7 +45,9 @@ extension SyncedStore {
   /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
   /// as for an entity.
   @discardableResult
-  public func save(_ record: Record, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt {
+  public func save(_ record: AnyRecord, options: RequestOptions = RequestOptions()) async throws
+    -> SaveReceipt
+  {
     try await perform(.save(record, in: nil), options)
   }
 
@@ -304,12 +306,12 @@ extension SyncedStore {
 /// One change that the app asks for.
 enum LocalChange: Sendable {
   /// A record that is there already is moved to the container, if one is given.
-  case save(Record, in: String?)
+  case save(AnyRecord, in: String?)
   case move(RecordID, to: String)
   case delete(RecordID)
   case share(RecordID, SharingChange, edited: Int64)
   /// A record with whom it is shared with, unless that is nil and stays as it is.
-  case persist(Record, Sharing?, edited: Int64)
+  case persist(AnyRecord, Sharing?, edited: Int64)
 
   var id: RecordID {
     switch self {

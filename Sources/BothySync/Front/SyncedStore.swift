@@ -37,7 +37,7 @@ public final class SyncedStore: Sendable {
   /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and its work is taken
   ///   by the server from nobody else.
   public init(
-    at path: String?, schema: Schema, migrations: [Migration] = [], remote: any RemoteStorage,
+    at path: String?, schema: StoreSchema, migrations: [Migration] = [], remote: any RemoteStorage,
     owner: AccountID? = nil, configuration: SyncConfiguration = SyncConfiguration(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
@@ -86,7 +86,7 @@ public final class SyncedStore: Sendable {
   }
 
   private static func open(
-    _ path: String?, _ schema: Schema, _ migrations: [Migration], _ configuration: SyncConfiguration,
+    _ path: String?, _ schema: StoreSchema, _ migrations: [Migration], _ configuration: SyncConfiguration,
     _ options: StoreOptions, _ clock: SyncClock
   ) throws -> (Store, setAside: String?) {
     func open() throws -> Store {

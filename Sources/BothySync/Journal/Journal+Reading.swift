@@ -35,7 +35,8 @@ extension Journal {
 
   /// The content that a write at this revision lost, in the decision that ended it or in a merge on the way there; nil
   /// where nothing was lost.
-  static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> Record? {
+  static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> AnyRecord?
+  {
     guard let last = try entry(of: id, at: revision, in: transaction)?.number else { return nil }
     let found = try entries(
       where: """
@@ -47,7 +48,7 @@ extension Journal {
     let table = try transaction.catalog.table(id.type)
     var repaired = false
     let row = try table.row(lost, container: id.type, version: nil, repaired: &repaired)
-    return Record(id: id.id, row, table)
+    return AnyRecord(id: id.id, row, table)
   }
 
   /// The newest verdict on a record.
@@ -103,7 +104,7 @@ extension Journal {
     let now = document(12)
     var entry = JournalEntry(
       number: row.int(at: 0), record: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
-      change: Operation.Kind(number: row.int(at: 9)), outcome: outcome, cause: cause,
+      change: SyncOperation.Kind(number: row.int(at: 9)), outcome: outcome, cause: cause,
       isFinal: verdict != .merging && verdict != .refused, decided: row.int(at: 4), lost: lost)
     if let lost {
       entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, document(11), now)

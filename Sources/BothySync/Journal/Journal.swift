@@ -47,7 +47,7 @@ enum Journal {
   struct Row {
     var record: RecordID
     var revision: Int64?
-    var kind = Operation.Kind.update
+    var kind = SyncOperation.Kind.update
     var verdict: Verdict
     var cause: JournalEntry.Cause
     var version: String?
@@ -61,7 +61,7 @@ enum Journal {
     }
 
     init(
-      _ record: RecordID, _ kind: Operation.Kind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
+      _ record: RecordID, _ kind: SyncOperation.Kind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
       revision: Int64? = nil
     ) {
       self.record = record

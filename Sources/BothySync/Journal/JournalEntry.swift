@@ -65,7 +65,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// What was written.
   public var record: RecordID
   /// What was asked of the server.
-  public var change: Operation.Kind
+  public var change: SyncOperation.Kind
   /// What became of it.
   public var outcome: SaveOutcome
   /// Why.
@@ -149,8 +149,8 @@ struct JournalContent {
   }
 
   /// The whole record, what this schema does not know of it included.
-  func record(_ document: FieldsDocument) throws -> Record {
-    var record = Record(schema.name, id: entry.record.id, container: entry.lostContainer)
+  func record(_ document: FieldsDocument) throws -> AnyRecord {
+    var record = AnyRecord(schema.name, id: entry.record.id, container: entry.lostContainer)
     var unknown: [String: JSONValue] = [:]
     for (name, value) in try document.members() {
       if schema[name] == nil { unknown[name] = value } else { record[name] = try self.value(value, of: name) }

@@ -49,7 +49,7 @@ public struct MergeContext: Sendable {
   /// Which record is in conflict.
   public var record: RecordID
   /// What is pending here: an insert, an update or a deletion.
-  public var operation: Operation.Kind
+  public var operation: SyncOperation.Kind
   /// The record as it is here; nil when it was deleted here.
   public var client: [String: JSONValue]?
   /// The record as it was when it was deleted here; nil unless it was.
@@ -156,7 +156,7 @@ public struct MergePolicies: Sendable {
   }
 
   /// The policy for a conflict of the local operation `kind` on a record of `type`.
-  public func policy(for kind: Operation.Kind, type: String) -> MergePolicy {
+  public func policy(for kind: SyncOperation.Kind, type: String) -> MergePolicy {
     let own = types[type]
     let specific: MergePolicy?
     let general: MergePolicy?

@@ -13,11 +13,12 @@ public struct Conflict<E: Entity>: Sendable {
   /// What merging field by field makes of it, to start from; nil where that makes no record.
   public var suggestion: E?
   /// What is pending here: an insert, an update or a deletion.
-  public var change: Operation.Kind
+  public var change: SyncOperation.Kind
 
   /// For tests of an app's rules.
   public init(
-    base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil, change: Operation.Kind = .update
+    base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil,
+    change: SyncOperation.Kind = .update
   ) {
     self.base = base
     self.local = local
@@ -46,7 +47,7 @@ extension MergePolicies {
   /// - Parameter kinds: the local changes that it is for; empty, it is for all that have no policy of their own for the
   ///   type. So the order of such calls does not matter.
   public mutating func set<E: Entity>(
-    _ policy: MergePolicy, for type: E.Type, on kinds: Set<Operation.Kind> = []
+    _ policy: MergePolicy, for type: E.Type, on kinds: Set<SyncOperation.Kind> = []
   ) {
     var own = types[E.typeName] ?? PerType()
     if kinds.isEmpty { own.default = policy }
@@ -71,7 +72,7 @@ extension MergePolicies {
   ///
   /// - Parameter kinds: as for a policy.
   public mutating func set<E: Entity>(
-    for type: E.Type, on kinds: Set<Operation.Kind> = [],
+    for type: E.Type, on kinds: Set<SyncOperation.Kind> = [],
     _ rule: @escaping @Sendable (Conflict<E>) async throws -> ConflictResolution<E>
   ) {
     let policy = MergePolicy.custom(E.typeName) { context in
@@ -84,7 +85,7 @@ extension MergePolicies {
 /// The sides of one conflict as documents and as values, and the way back from a value to a document.
 private struct TypedConflict<E: Entity> {
   private let table: TypeTable
-  private let change: Operation.Kind
+  private let change: SyncOperation.Kind
   private let base: Side?
   private let local: Side?
   private let remote: Side?
@@ -137,7 +138,7 @@ private struct TypedConflict<E: Entity> {
   /// The document of a merged value. Where the value says nothing new, what it is laid on stays as it is: members
   /// without a field, and what a field's own type leaves out of it.
   private func members(of entity: E) throws -> [String: JSONValue] {
-    let given = Record(entity)
+    let given = AnyRecord(entity)
     var row =
       ground?.row ?? StoredRow(values: table.schema.fields.map { $0.defaultValue ?? .null })
     row.unknownFields = nil
@@ -173,7 +174,7 @@ private struct TypedConflict<E: Entity> {
     let row: StoredRow
     let entity: E
     /// The fields as the value gives them back, which is not always how they came.
-    let shown: Record
+    let shown: AnyRecord
 
     init(_ members: [String: JSONValue], _ id: RecordID, _ table: TypeTable) throws {
       var isRepaired = false
@@ -181,10 +182,10 @@ private struct TypedConflict<E: Entity> {
       row = try table.row(
         document, container: id.type, version: nil, upTo: JSONReader.maximumValueDepth + 1,
         repaired: &isRepaired)
-      var record = Record(E.typeName, id: id.id)
+      var record = AnyRecord(E.typeName, id: id.id)
       for (field, value) in zip(table.schema.fields, row.values) { record[field.name] = value }
       entity = try record.entity()
-      shown = Record(entity)
+      shown = AnyRecord(entity)
     }
 
     /// Whether the field has a value here that was never written: what stands there can't be read.

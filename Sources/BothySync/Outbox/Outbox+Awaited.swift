@@ -79,7 +79,7 @@ extension Outbox {
   /// nil where both are deletions, and one is enough.
   static func lay(
     _ change: Change, on id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
-  ) throws -> Operation.Kind? {
+  ) throws -> SyncOperation.Kind? {
     guard let entry = try entry(id, in: transaction), let awaited = entry.awaited else { return nil }
     try expose(id, in: transaction)
     guard let row = try transaction.row(table, id: id.id) else {
@@ -141,7 +141,7 @@ extension Outbox {
 
   /// The operation that a change was sent as and whose outcome is unknown. Nil also where it is nested too deep to be
   /// read: then no server has read it either.
-  static func sentOperation(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> Operation? {
+  static func sentOperation(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> SyncOperation? {
     let select = try statement("SELECT sent FROM", entry, in: transaction)
     defer { select.reset() }
     guard try select.step(), !select.isNull(at: 0) else { return nil }

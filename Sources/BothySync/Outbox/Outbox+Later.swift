@@ -120,7 +120,7 @@ extension Outbox {
   ///
   /// - Parameter before: the record as that one left it; nil where it deleted it.
   static func stack(
-    _ kind: Operation.Kind, on top: OutboxEntry, _ table: TypeTable, before: StoredRow?,
+    _ kind: SyncOperation.Kind, on top: OutboxEntry, _ table: TypeTable, before: StoredRow?,
     last: FieldsDocument?, at now: SyncClock.Reading, in transaction: WriteTransaction
   ) throws {
     try setContent(of: top, before, table, keeping: .beneath, in: transaction)
@@ -145,7 +145,7 @@ extension Outbox {
 
   /// Joins a change to the record's last one, which lies on top of others and was not sent.
   static func amend(
-    _ top: OutboxEntry, _ table: TypeTable, by kind: Operation.Kind, last: FieldsDocument?,
+    _ top: OutboxEntry, _ table: TypeTable, by kind: SyncOperation.Kind, last: FieldsDocument?,
     at now: SyncClock.Reading, in transaction: WriteTransaction
   ) throws {
     var collapse = Collapse(top.kind, wasSent: false, hasBase: top.base != nil, then: kind)

@@ -72,7 +72,7 @@ extension Outbox {
   static func entry(from row: PreparedStatement) throws -> OutboxEntry {
     OutboxEntry(
       record: RecordID(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? ""),
-      kind: Operation.Kind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
+      kind: SyncOperation.Kind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
       isEditTimeReliable: row.int(at: 15) == 0,
       base: row.text(at: 8).map {
         OutboxEntry.Base(
@@ -139,7 +139,7 @@ extension Outbox {
     var counts = PendingCounts()
     while try select.step() {
       let number = Int(select.int(at: 3))
-      switch Operation.Kind(number: select.int(at: 0)) {
+      switch SyncOperation.Kind(number: select.int(at: 0)) {
       case .insert: counts.insert += number
       case .update: counts.update += number
       case .delete: counts.delete += number

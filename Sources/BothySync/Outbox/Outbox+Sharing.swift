@@ -51,7 +51,7 @@ extension Outbox {
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
-    insert.bind((row.version == nil ? Operation.Kind.insert : .update).number, at: 3)
+    insert.bind((row.version == nil ? SyncOperation.Kind.insert : .update).number, at: 3)
     insert.bind(edited, at: 4)
     insert.bind(row.version, at: 5)
     insert.bind(row.version == nil ? nil : table.document(row), at: 6)

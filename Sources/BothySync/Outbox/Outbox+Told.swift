@@ -28,7 +28,7 @@ extension Outbox {
   ///
   /// - Parameter answer: what was told where there is no base: a deletion. Nil where nothing of the record is known.
   static func reopen(
-    _ id: RecordID, base: OutboxEntry.Base?, told answer: ServerRecord? = nil, kind: Operation.Kind,
+    _ id: RecordID, base: OutboxEntry.Base?, told answer: ServerRecord? = nil, kind: SyncOperation.Kind,
     in transaction: WriteTransaction
   ) throws {
     var told = answer

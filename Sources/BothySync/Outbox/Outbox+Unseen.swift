@@ -17,7 +17,7 @@ extension Outbox {
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
-    insert.bind(Operation.Kind.delete.number, at: 3)
+    insert.bind(SyncOperation.Kind.delete.number, at: 3)
     insert.bind(time, at: 4)
     try insert.run()
   }

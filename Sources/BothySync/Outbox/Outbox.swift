@@ -68,7 +68,7 @@ struct Outbox: ChangeRecorder {
     _ change: Change, _ table: TypeTable, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws {
     let id = RecordID(type: table.schema.name, id: change.id)
-    var kind: Operation.Kind =
+    var kind: SyncOperation.Kind =
       switch change.kind {
       case .insert: .insert
       case .update: .update
@@ -126,7 +126,7 @@ struct Outbox: ChangeRecorder {
 
   /// Whether the change is one on top of what is pending of the record, or of such a one, and was made so.
   private func stacks(
-    _ kind: Operation.Kind, on id: RecordID, _ mark: Mark, _ table: TypeTable, _ change: Change,
+    _ kind: SyncOperation.Kind, on id: RecordID, _ mark: Mark, _ table: TypeTable, _ change: Change,
     before: StoredRow?, _ last: FieldsDocument?, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws -> Bool {
     let isPlain = mark.group == nil && mark.sentGroup == nil && transaction.group == nil
@@ -149,7 +149,8 @@ struct Outbox: ChangeRecorder {
   }
 
   private func begin(
-    _ kind: Operation.Kind, _ id: RecordID, _ before: StoredRow?, _ last: FieldsDocument?, _ table: TypeTable,
+    _ kind: SyncOperation.Kind, _ id: RecordID, _ before: StoredRow?, _ last: FieldsDocument?,
+    _ table: TypeTable,
     _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws {
     var kind = kind
@@ -204,7 +205,7 @@ struct Outbox: ChangeRecorder {
 extension Outbox {
   /// What of an entry decides how a change joins it.
   struct Mark {
-    var kind: Operation.Kind
+    var kind: SyncOperation.Kind
     var wasSent: Bool
     var hasBase: Bool
     var group: String?
@@ -226,7 +227,7 @@ extension Outbox {
     defer { select.reset() }
     guard try select.step() else { return nil }
     return Mark(
-      kind: Operation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
+      kind: SyncOperation.Kind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
       hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4),
       awaiting: OutboxEntry.Awaited.Keeping(rawValue: select.int(at: 5)))
   }
@@ -286,7 +287,7 @@ extension Outbox {
 
   /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
   static func setSent(
-    _ operation: Operation, of entry: OutboxEntry, revision: Int64, in transaction: WriteTransaction
+    _ operation: SyncOperation, of entry: OutboxEntry, revision: Int64, in transaction: WriteTransaction
   ) throws {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)

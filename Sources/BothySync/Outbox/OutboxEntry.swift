@@ -5,7 +5,7 @@ public struct OutboxEntry: Sendable, Hashable {
   /// Whose changes these are; a record has one entry at most.
   public var record: RecordID
   /// What is asked of the server, all changes taken together.
-  public var kind: Operation.Kind
+  public var kind: SyncOperation.Kind
   /// Rises with each local change, from a random number on; an acknowledgement clears the entry only at the revision that
   /// was sent.
   public var revision: Int64

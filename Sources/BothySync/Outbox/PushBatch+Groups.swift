@@ -61,7 +61,7 @@ extension PushBatchBuilder {
     for (entry, row, fields) in try inSendingOrder(contents) {
       try send(
         entry, transaction.catalog.table(entry.record.type), fields: fields, isPartial: false,
-        container: row?.container, group: size > 1 ? Operation.Group(id: group, size: size) : nil)
+        container: row?.container, group: size > 1 ? SyncOperation.Group(id: group, size: size) : nil)
     }
   }
 

@@ -3,7 +3,7 @@ import BothyStore
 /// The operations of one request, with what is needed to understand their outcomes.
 struct PushBatch: Sendable {
   struct Item: Sendable {
-    var operation: Operation
+    var operation: SyncOperation
     /// The entry's revision when the operation was made.
     var revision: Int64
     /// Optional references that were left out, because their targets are not on the server yet; they are sent
@@ -25,7 +25,7 @@ struct PushBatch: Sendable {
   /// Entries that no server takes as they are, and why.
   var refused: [(entry: OutboxEntry, rejection: Rejection)] = []
 
-  var operations: [Operation] { items.map(\.operation) }
+  var operations: [SyncOperation] { items.map(\.operation) }
 
   /// The items in their order: those of one group as one unit, each other for itself.
   var units: [ArraySlice<Item>] {
@@ -150,7 +150,7 @@ struct PushBatchBuilder {
   }
 
   /// Whether what the operation refers to is made by one that is not in this batch: the server would refuse it.
-  private mutating func waits(_ operation: Operation) throws -> Bool {
+  private mutating func waits(_ operation: SyncOperation) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return false }
     for field in table.schema.fields {
       guard let type = field.kind.target?.type, let value = operation.fields[field.name] else { continue }
@@ -168,18 +168,18 @@ struct PushBatchBuilder {
   }
 
   /// What was stored of an operation. Nil where it is nested too deep to be read: then no server has read it either.
-  static func operation(_ bytes: [UInt8]) -> Operation? {
-    try? JSONReader.read(bytes) { try Operation(from: &$0) }  // what this module wrote is else readable
+  static func operation(_ bytes: [UInt8]) -> SyncOperation? {
+    try? JSONReader.read(bytes) { try SyncOperation(from: &$0) }  // what this module wrote is else readable
   }
 
-  mutating func addInDoubt(_ operation: Operation, of entry: OutboxEntry) throws {
+  mutating func addInDoubt(_ operation: SyncOperation, of entry: OutboxEntry) throws {
     let revision = entry.sentRevision ?? entry.revision
     batch.items.append(.init(operation: operation, revision: revision, isPartial: false, isInDoubt: true))
     visited[operation.record] = .sent
     if revision == entry.revision { try link(entry, operation.id) }
   }
 
-  private mutating func addPhase(_ kind: Operation.Kind, _ table: TypeTable) throws {
+  private mutating func addPhase(_ kind: SyncOperation.Kind, _ table: TypeTable) throws {
     let type = table.schema.name
     guard !heldTypes.contains(type) else { return }
     var last = ""
@@ -233,7 +233,7 @@ struct PushBatchBuilder {
 
   /// Whether the entry waits for blobs that the server is not known to have; those who refer to it wait too.
   mutating func needsBlobs(
-    _ record: RecordID, _ kind: Operation.Kind, _ revision: Int64, _ fields: [String: JSONValue],
+    _ record: RecordID, _ kind: SyncOperation.Kind, _ revision: Int64, _ fields: [String: JSONValue],
     _ table: TypeTable
   ) throws -> Bool {
     guard !table.blobFields.isEmpty else { return false }
@@ -247,7 +247,7 @@ struct PushBatchBuilder {
   }
 
   /// The same for an operation that was sent long ago: had it arrived, the server would have kept its blobs.
-  mutating func needsBlobs(_ operation: Operation, revision: Int64) throws -> Bool {
+  mutating func needsBlobs(_ operation: SyncOperation, revision: Int64) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type), !table.blobFields.isEmpty
     else {
       return false
@@ -322,13 +322,13 @@ struct PushBatchBuilder {
 
   mutating func send(
     _ entry: OutboxEntry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
-    container: String? = nil, group: Operation.Group? = nil
+    container: String? = nil, group: SyncOperation.Group? = nil
   ) throws {
     // A deletion since the server was looked at counts more than what it gets back.
     var base = entry.base?.version
     if base == nil && givesBack { base = try GivenBack.state(of: entry, in: transaction)?.position }
     if entry.isLater { base = nil }
-    var operation = Operation(
+    var operation = SyncOperation(
       id: makeID(), kind: entry.kind, record: entry.record,
       container: entry.kind == .insert
         ? container : entry.kind == .update ? entry.destination(container) : nil, base: base,

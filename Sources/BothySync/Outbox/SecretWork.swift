@@ -8,8 +8,8 @@ struct SecretWork {
   /// The operations with their secrets: those that are kept, and over them those of a change that is only on its way.
   /// Throws `RemoteError`, with nothing sent, when there are secrets and the way to the server can be read by others.
   func attached(
-    to operations: [Operation], and written: [SecretKey: String] = [:], isConfidential: Bool
-  ) throws -> [Operation] {
+    to operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
+  ) throws -> [SyncOperation] {
     let found = try separated(operations, and: written, isConfidential: isConfidential)
     if let withheld = found.withheld.first, case .rejected(let rejection) = withheld.verdict {
       throw RemoteError(.rejected, rejection.message, code: rejection.code)
@@ -20,8 +20,8 @@ struct SecretWork {
   /// The operations with their secrets. Those whose secrets others could read on the way are left out, with all of their
   /// together-writes, and count as refused with the code `insecureAddress`.
   func separated(
-    _ operations: [Operation], and written: [SecretKey: String] = [:], isConfidential: Bool
-  ) throws -> (operations: [Operation], withheld: [Outcome]) {
+    _ operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
+  ) throws -> (operations: [SyncOperation], withheld: [Outcome]) {
     guard Self.areKept(by: store.catalog) else { return (operations, []) }
     let attached = try operations.map { operation in
       guard operation.kind != .delete else { return operation }
@@ -35,7 +35,7 @@ struct SecretWork {
     }
     guard !isConfidential else { return (attached, []) }
     let groups = Set(attached.compactMap { $0.secrets.isEmpty ? nil : $0.group })
-    let isWithheld = { (operation: Operation) in
+    let isWithheld = { (operation: SyncOperation) in
       !operation.secrets.isEmpty || operation.group.map(groups.contains) ?? false
     }
     let withheld = attached.filter(isWithheld).map { operation in
@@ -54,7 +54,7 @@ struct SecretWork {
 
   /// Whether nothing lies on top of an operation: secrets are kept for a record and not for a change, so they go with its
   /// last one, and with no transaction before theirs.
-  private func isLast(_ operation: Operation) throws -> Bool {
+  private func isLast(_ operation: SyncOperation) throws -> Bool {
     let last = try store.read { try Outbox.last(of: operation.record, in: $0) }
     return last.map { $0.operationID == operation.id } ?? true
   }

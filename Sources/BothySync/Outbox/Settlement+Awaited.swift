@@ -4,7 +4,7 @@ import BothyStore
 extension Settlement {
   /// The record as a hidden change has made it, which the server answered without fields.
   func made(
-    _ operation: Operation, _ entry: OutboxEntry, _ version: String, _ modified: Int64
+    _ operation: SyncOperation, _ entry: OutboxEntry, _ version: String, _ modified: Int64
   ) throws -> ServerRecord {
     let isNew = operation.kind == .insert
     let known = isNew ? .nobody : try KnownSharing.sharing(of: entry.record, in: transaction)

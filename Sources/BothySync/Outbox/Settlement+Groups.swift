@@ -10,7 +10,7 @@ extension Settlement {
     var entry: OutboxEntry
   }
 
-  mutating func settle(group: Operation.Group, _ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)])
+  mutating func settle(group: SyncOperation.Group, _ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)])
     throws
   {
     if try waitsBeneath(sent) { return }

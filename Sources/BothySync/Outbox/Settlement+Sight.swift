@@ -4,7 +4,7 @@ import BothyStore
 extension Settlement {
   /// Whether the server showed by its verdict that the record may be seen, where this device follows it.
   func isInSight(
-    _ verdict: Outcome.Verdict, _ operation: Operation, _ entry: OutboxEntry
+    _ verdict: Outcome.Verdict, _ operation: SyncOperation, _ entry: OutboxEntry
   ) throws -> Bool {
     let container: String
     switch verdict {
@@ -18,7 +18,7 @@ extension Settlement {
 
   /// Whether an operation moved the record out of all that is followed here, or others did, as a conflict tells.
   func isMovedAway(
-    _ operation: Operation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
+    _ operation: SyncOperation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
   ) throws -> Bool {
     var destination = operation.kind == .update ? operation.container : nil
     if case .conflict(let current?) = verdict { destination = current.isDeleted ? nil : current.container }

@@ -140,14 +140,14 @@ struct Settlement {
   }
 
   /// What the server's answer without fields says of when and by whom a record was made.
-  private func metadata(of operation: Operation, _ modified: Int64) -> RecordMetadata {
+  private func metadata(of operation: SyncOperation, _ modified: Int64) -> RecordMetadata {
     let isNew = operation.kind == .insert
     return RecordMetadata(
       created: isNew ? modified : nil, modified: modified, owner: isNew ? principal : nil)
   }
 
   /// What the server has after applying an operation that it answered without fields.
-  static func result(of operation: Operation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
+  static func result(of operation: SyncOperation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
     guard operation.kind == .update, let base else { return FieldsDocument(operation.fields) }
     var members = try base.fields.members()
     for (name, value) in operation.fields { members[name] = value.isNull ? nil : value }
@@ -259,14 +259,14 @@ struct Settlement {
       }
     }
     if let live { try know(live) }
-    let kind: Operation.Kind = entry.kind == .delete ? .delete : live == nil ? .insert : .update
+    let kind: SyncOperation.Kind = entry.kind == .delete ? .delete : live == nil ? .insert : .update
     try reopen(entry, live, current, kind)
   }
 
   /// Pending work against what the server has. Made again where others deleted it, a record remembers what it was edited
   /// on: made by others too, it is merged against that, and what was not edited here is theirs.
   private mutating func reopen(
-    _ entry: OutboxEntry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: Operation.Kind
+    _ entry: OutboxEntry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: SyncOperation.Kind
   ) throws {
     let id = entry.record
     try Outbox.reopen(
@@ -354,7 +354,7 @@ struct Settlement {
     try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
   }
 
-  private func know(_ operation: Operation) throws {
+  private func know(_ operation: SyncOperation) throws {
     if operation.kind == .insert && operation.sharing != nil {
       var known = try KnownSharing(transaction)
       try known.set(.nobody, of: operation.record)

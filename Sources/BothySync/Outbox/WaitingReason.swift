@@ -82,7 +82,7 @@ extension SyncedStore {
 
   /// The first record that another refers to, that the server does not have and that is not sent now.
   private static func unsent(
-    _ record: Record, _ type: TypeSchema, now: Int64, in transaction: ReadTransaction
+    _ record: AnyRecord, _ type: TypeSchema, now: Int64, in transaction: ReadTransaction
   ) throws -> RecordID? {
     for field in type.fields {
       guard let target = field.kind.target?.type else { continue }

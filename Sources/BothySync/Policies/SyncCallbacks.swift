@@ -36,7 +36,7 @@ public struct SyncCallbacks: Sendable {
   public func deliver(_ report: SyncReport) async {
     if report.missed > 0 { await missed?(report.missed) }
     for (kind, callback) in [
-      (Operation.Kind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
+      (SyncOperation.Kind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
     ] {
       let failures = report.failures.filter { $0.operation == kind }
       if !failures.isEmpty { await callback?(failures) }

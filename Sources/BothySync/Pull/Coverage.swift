@@ -4,7 +4,7 @@ import BothyStore
 /// complete then, and as old as the server's was.
 enum Coverage {
   /// Remembers that all the records of a query were brought at `now`.
-  static func note(_ query: RecordQuery, at now: Int64, in transaction: WriteTransaction) throws {
+  static func note(_ query: AnyQuery, at now: Int64, in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
       "INSERT OR REPLACE INTO bothy_coverage VALUES (?, ?, ?)", in: transaction.database)
     insert.bind(query.type, at: 1)
@@ -14,16 +14,16 @@ enum Coverage {
   }
 
   /// When the records of a query were last brought in full; nil when they never were.
-  static func time(of query: RecordQuery, in transaction: ReadTransaction) throws -> Int64? {
+  static func time(of query: AnyQuery, in transaction: ReadTransaction) throws -> Int64? {
     let select = try PreparedStatement(
       "SELECT max(asked_at) FROM bothy_coverage WHERE type = ?1 AND query IN (?2, ?3, ?4)",
       in: transaction.database)
-    let ofContainer = RecordQuery(
+    let ofContainer = AnyQuery(
       query.type, container: query.container, includesChildren: query.includesChildren)
     select.bind(query.type, at: 1)
     select.bind(key(query), at: 2)
     select.bind(key(ofContainer), at: 3)
-    select.bind(key(RecordQuery(query.type)), at: 4)
+    select.bind(key(AnyQuery(query.type)), at: 4)
     defer { select.reset() }
     guard try select.step(), !select.isNull(at: 0) else { return nil }
     return select.int(at: 0)
@@ -70,8 +70,8 @@ enum Coverage {
     """
 
   /// The question without what only orders or cuts the answer.
-  private static func key(_ query: RecordQuery) -> String {
-    let plain = RecordQuery(
+  private static func key(_ query: AnyQuery) -> String {
+    let plain = AnyQuery(
       query.type, where: query.filter, container: query.container, includesChildren: query.includesChildren)
     var writer = JSONWriter()
     plain.json.write(to: &writer)

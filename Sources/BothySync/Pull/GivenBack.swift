@@ -37,7 +37,7 @@ enum GivenBack {
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
-    insert.bind((current == nil ? Operation.Kind.insert : .update).number, at: 3)
+    insert.bind((current == nil ? SyncOperation.Kind.insert : .update).number, at: 3)
     insert.bind(current?.version, at: 4)
     insert.bind(current?.fields, at: 5)
     insert.bind(current?.container, at: 6)

@@ -123,7 +123,7 @@ struct Orphans {
 
   /// The change is sent again, as it is now, where it was refused; and where it is the record's last and was sent, as
   /// another than it was then.
-  private func change(_ entry: OutboxEntry, kind: Operation.Kind) throws {
+  private func change(_ entry: OutboxEntry, kind: SyncOperation.Kind) throws {
     let isLast = entry.awaited == nil || kind == .delete
     let update = try Outbox.statement(
       "UPDATE", entry,

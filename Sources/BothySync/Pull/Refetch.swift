@@ -114,7 +114,7 @@ enum Refetch {
   }
 
   /// Whether the local answer to a query may lack something.
-  static func isOpen(_ query: RecordQuery, in transaction: ReadTransaction) throws -> Bool {
+  static func isOpen(_ query: AnyQuery, in transaction: ReadTransaction) throws -> Bool {
     let scope = query.container.map { PullScope(container: $0, includesChildren: query.includesChildren) }
     return try rows(where: "type = ?1 OR type = ''", [.text(query.type)], in: transaction).contains { row in
       guard let scope else { return true }

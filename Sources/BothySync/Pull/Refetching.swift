@@ -71,9 +71,9 @@ struct Refetching: Sendable {
     var last: String?
     while true {
       try Task.checkCancellation()
-      var query = RecordQuery(
+      var query = AnyQuery(
         type, where: last.map { .compare(field: "id", .greater, .text($0)) } ?? .all,
-        order: [Ordering("id")], limit: Comparison.fetchLimit)
+        order: [SortKey("id")], limit: Comparison.fetchLimit)
       if scope != .space {
         (query.container, query.includesChildren) = (scope.container, scope.includesChildren)
       }
@@ -91,7 +91,7 @@ struct Refetching: Sendable {
     }
   }
 
-  private func ids(_ query: RecordQuery) async throws -> [RecordID] {
+  private func ids(_ query: AnyQuery) async throws -> [RecordID] {
     var all = query
     all.limit = nil
     let final = all
@@ -156,7 +156,7 @@ struct Refetching: Sendable {
 extension RemoteStorage {
   /// The records of a type with these ids that the principal may see, at most a thousand of them. One round trip.
   func records(of type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
-    var query = RecordQuery(type, where: .oneOf(field: "id", ids.map { .text($0) }))
+    var query = AnyQuery(type, where: .oneOf(field: "id", ids.map { .text($0) }))
     query.limit = ids.count
     return try await self.query(query)
   }

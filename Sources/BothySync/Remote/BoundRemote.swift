@@ -87,10 +87,10 @@ struct BoundRemote: RemoteStorage {
     return try answer.get()
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await asking { () throws(RemoteError) in try await remote.query(query) }
   }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await asking { () throws(RemoteError) in try await remote.count(query) }
   }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {

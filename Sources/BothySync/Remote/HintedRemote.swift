@@ -59,11 +59,11 @@ struct HintedRemote: RemoteStorage {
     try await noting { () throws(RemoteError) in try await remote.exchange(request) }
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await noting { () throws(RemoteError) in try await remote.query(query) }
   }
 
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await noting { () throws(RemoteError) in try await remote.count(query) }
   }
 

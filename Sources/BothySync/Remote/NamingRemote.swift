@@ -5,9 +5,9 @@ import BothyStore
 struct NamingRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let names: WireNames
-  private let schema: Schema
+  private let schema: StoreSchema
 
-  init(_ remote: any RemoteStorage, _ schema: Schema) {
+  init(_ remote: any RemoteStorage, _ schema: StoreSchema) {
     self.remote = remote
     self.schema = schema
     names = WireNames(schema)
@@ -18,17 +18,17 @@ struct NamingRemote: RemoteStorage {
     return names.local(try await remote.exchange(names.wire(request)), to: request)
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     let found = try await remote.query(named(query))
     return names.isPlain ? found : found.map(names.local)
   }
 
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await remote.count(named(query))
   }
 
   /// A server without a schema can't know that `created` is no field of the type: the mark says so.
-  private func named(_ query: RecordQuery) -> RecordQuery {
+  private func named(_ query: AnyQuery) -> AnyQuery {
     guard let type = schema[query.type] else { return names.wire(query) }
     return names.wire(
       query.renamingFields { name in

@@ -12,10 +12,10 @@ public protocol RemoteStorage: Sendable {
   var isConfidential: Bool { get }
 
   /// The records that a query selects, at most `limit` of them. One round trip.
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord]
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord]
 
   /// The number of records that a query selects. One round trip.
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int
 
   /// The digest of a scope, to compare with the device's own. One round trip.
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest

@@ -11,7 +11,7 @@ extension WireNames {
     return request
   }
 
-  func wire(_ operation: Operation) -> Operation {
+  func wire(_ operation: SyncOperation) -> SyncOperation {
     var operation = operation
     operation.record = wire(operation.record)
     operation.container = operation.container.map(wire(container:))
@@ -25,7 +25,7 @@ extension WireNames {
     PullScope(container: wire(container: scope.container), includesChildren: scope.includesChildren)
   }
 
-  func wire(_ query: RecordQuery) -> RecordQuery {
+  func wire(_ query: AnyQuery) -> AnyQuery {
     var query = query
     let names = fields(of: query.type)
     query.type = wire(type: query.type)
@@ -150,9 +150,9 @@ extension FieldsDocument {
   }
 }
 
-extension RecordQuery {
+extension AnyQuery {
   /// The same query of fields that are called otherwise.
-  func renamingFields(_ rename: (String) -> String) -> RecordQuery {
+  func renamingFields(_ rename: (String) -> String) -> AnyQuery {
     var query = self
     query.filter = query.filter.renamingFields(rename)
     query.order = query.order.map { key in
@@ -165,9 +165,9 @@ extension RecordQuery {
   }
 }
 
-extension Predicate {
+extension Condition {
   /// The same condition of fields that are called otherwise.
-  fileprivate func renamingFields(_ rename: (String) -> String) -> Predicate {
+  fileprivate func renamingFields(_ rename: (String) -> String) -> Condition {
     switch self {
     case .all, .none, .matches: self
     case .compare(let field, let comparison, let value): .compare(field: rename(field), comparison, value)

@@ -30,12 +30,12 @@ public protocol DataStorage: Sendable {
 /// A record, and whom it is shared with.
 public struct StoredItem: Sendable, Hashable {
   /// The record: in a write the fields to set, in an answer all of them.
-  public var record: Record
+  public var record: AnyRecord
   /// Nil, in a write, leaves it as it is.
   public var sharing: Sharing?
 
   /// - Parameter sharing: nil leaves it as it is.
-  public init(_ record: Record, sharing: Sharing? = nil) {
+  public init(_ record: AnyRecord, sharing: Sharing? = nil) {
     self.record = record
     self.sharing = sharing
   }
@@ -46,7 +46,7 @@ extension DataStorage {
   /// A `persist` of no fields.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
-    try await persist(StoredItem(Record(id.type, id: id.id), sharing: sharing))
+    try await persist(StoredItem(AnyRecord(id.type, id: id.id), sharing: sharing))
   }
 
   /// A `persist` of the list's record.
@@ -67,11 +67,11 @@ extension PrincipalList {
   var item: StoredItem {
     let members = JSONValue.array(members.map { .string($0) }).canonicalText
     return StoredItem(
-      Record(Self.typeName, id: id, ["name": .text(name), "members": .json(members)], version: version))
+      AnyRecord(Self.typeName, id: id, ["name": .text(name), "members": .json(members)], version: version))
   }
 
   /// The list that a record is. Throws `StoreError` for a record of another type or shape.
-  public init(_ record: Record) throws {
+  public init(_ record: AnyRecord) throws {
     guard record.type == Self.typeName, case .text(let name) = record["name"],
       case .json(let text) = record["members"]
     else {

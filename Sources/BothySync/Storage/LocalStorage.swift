@@ -8,7 +8,8 @@ public struct LocalStorage: DataStorage {
 
   /// Opens or creates the file at `path` (nil: in memory). Throws `StoreError`.
   public init(
-    at path: String?, schema: Schema, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
+    at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
+    clock: SyncClock = SyncClock()
   ) throws {
     store = try Store(
       at: path, schema: schema, migrations: [], options: options, recorder: Outbox(clock: clock))
@@ -77,7 +78,7 @@ public struct LocalStorage: DataStorage {
     let scope = PullScope(container: container, includesChildren: true)
     var items: [StoredItem] = []
     for table in transaction.catalog.tables where table.schema.isSynced {
-      let query = RecordQuery(table.schema.name, order: [Ordering("id")])
+      let query = AnyQuery(table.schema.name, order: [SortKey("id")])
       for record in try transaction.fetch(query) where scope.contains(record.container) {
         items.append(
           StoredItem(record, sharing: try SyncedStore.sharing(of: record.recordID, in: transaction)))

@@ -4,14 +4,14 @@ public import BothyStore
 /// `RemoteError` without an answer, `SyncError` for what the server refuses.
 public struct ServerStorage: DataStorage {
   private let remote: any RemoteStorage
-  private let schema: Schema
+  private let schema: StoreSchema
   /// Operations are sent in this name; it keeps nothing open, so any will do.
   private let device: String
 
   /// Makes no request.
   ///
   /// - Parameter schema: how the fields of answers are read; those that it does not declare are left out.
-  public init(_ remote: any RemoteStorage, schema: Schema, device: String = UUIDv7.make()) {
+  public init(_ remote: any RemoteStorage, schema: StoreSchema, device: String = UUIDv7.make()) {
     self.remote = NamingRemote(remote, schema)
     self.schema = schema
     self.device = device
@@ -44,7 +44,7 @@ public struct ServerStorage: DataStorage {
   public func remove(_ id: RecordID) async throws {
     for _ in 0..<5 {
       guard let current = try await record(id) else { return }
-      let operation = Operation(id: UUIDv7.make(), kind: .delete, record: id, base: current.version)
+      let operation = SyncOperation(id: UUIDv7.make(), kind: .delete, record: id, base: current.version)
       switch try await verdict(on: operation) {
       case .applied, .duplicate: return
       case .conflict: continue
@@ -78,14 +78,14 @@ public struct ServerStorage: DataStorage {
 
   /// The principal's lists, by name. One round trip.
   public func loadLists() async throws -> [PrincipalList] {
-    try await remote.query(RecordQuery(PrincipalList.typeName)).map { try PrincipalList($0) }.sorted {
+    try await remote.query(AnyQuery(PrincipalList.typeName)).map { try PrincipalList($0) }.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)
     }
   }
 
   // MARK: parts
 
-  private func operation(for item: StoredItem, _ current: ServerRecord?) throws -> Operation {
+  private func operation(for item: StoredItem, _ current: ServerRecord?) throws -> SyncOperation {
     var fields: [String: JSONValue] = [:]
     for (name, value) in item.record.fields {
       var writer = JSONWriter()
@@ -94,7 +94,7 @@ public struct ServerStorage: DataStorage {
     }
     let sharing = item.sharing.map { SharingChange(from: current?.sharing ?? .nobody, to: $0) }
     let isMoved = current.map { $0.container != item.record.container } ?? true
-    return Operation(
+    return SyncOperation(
       id: UUIDv7.make(), kind: current == nil ? .insert : .update, record: item.record.recordID,
       container: isMoved && (current == nil || item.record.container != item.record.type)
         ? item.record.container : nil,
@@ -102,10 +102,10 @@ public struct ServerStorage: DataStorage {
   }
 
   private func record(_ id: RecordID) async throws -> ServerRecord? {
-    try await remote.query(RecordQuery(id.type, where: .compare(field: "id", .equal, .text(id.id)))).first
+    try await remote.query(AnyQuery(id.type, where: .compare(field: "id", .equal, .text(id.id)))).first
   }
 
-  private func verdict(on operation: Operation) async throws -> Outcome.Verdict {
+  private func verdict(on operation: SyncOperation) async throws -> Outcome.Verdict {
     let request = SyncRequest(device: device, schemaVersion: schema.version, operations: [operation])
     guard let verdict = try await remote.exchange(request).outcomes.first?.verdict else {
       throw Self.noAnswer
@@ -118,7 +118,7 @@ public struct ServerStorage: DataStorage {
     guard let declared = type == PrincipalList.typeName ? PrincipalList.schema : schema[type] else {
       throw StoreError(.unknownType, "The schema has no type '\(type)'.")
     }
-    var result = Record(type, id: record.id.id, container: record.container, version: record.version)
+    var result = AnyRecord(type, id: record.id.id, container: record.container, version: record.version)
     result.origin.metadata = record.metadata
     for (name, value) in try record.fields.members() {
       guard let field = declared[name] else { continue }

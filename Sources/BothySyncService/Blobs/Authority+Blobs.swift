@@ -61,7 +61,7 @@ extension Authority {
 
   /// Keeps what the operations name before they are carried out: a blob kept for an operation that is refused costs room,
   /// one that was swept is lost. Without fresh uploads in the space there is nothing to look for.
-  func keepBlobs(namedBy operations: [Operation], in space: String) async throws {
+  func keepBlobs(namedBy operations: [SyncOperation], in space: String) async throws {
     guard let blobs, !operations.isEmpty, await blobs.hasUnnamed(in: space) else { return }
     var named: Set<String> = []
     for operation in operations {

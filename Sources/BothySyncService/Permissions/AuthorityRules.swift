@@ -3,8 +3,8 @@ public import BothyStore
 /// What a server accepts, beyond what the sync rules say: schema, permissions, limits.
 public struct AuthorityRules: Sendable {
   /// When given, records are checked against it; when nil, any type and field is kept as it comes. It speaks wire names:
-  /// what is set is turned into them. For devices of several versions of an app see `Schema.fleet`.
-  public var schema: Schema? {
+  /// what is set is turned into them. For devices of several versions of an app see `StoreSchema.fleet`.
+  public var schema: StoreSchema? {
     didSet {
       schema = schema?.asOnTheWire
       aliases = Self.aliases(of: schema)
@@ -43,7 +43,8 @@ public struct AuthorityRules: Sendable {
   /// Unless told otherwise: no schema, references checked where there is one, a thousand operations in a request, five
   /// thousand changes in an answer, a mebibyte for a record, every version of the app.
   public init(
-    schema: Schema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000, pageLimit: Int = 5000,
+    schema: StoreSchema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000,
+    pageLimit: Int = 5000,
     recordSizeLimit: Int = 1 << 20, minimumSchemaVersion: Int = 0
   ) {
     self.schema = schema?.asOnTheWire
@@ -79,8 +80,8 @@ extension AuthorityRules {
   }
 
   /// The schema that queries of a type are checked against; nil checks nothing.
-  public func schema(for type: String) -> Schema? {
-    type == PrincipalList.typeName ? Schema(types: [PrincipalList.schema]) : schema
+  public func schema(for type: String) -> StoreSchema? {
+    type == PrincipalList.typeName ? StoreSchema(types: [PrincipalList.schema]) : schema
   }
 
   /// Whether anything depends on which lists a principal is a member of.
@@ -154,7 +155,7 @@ extension AuthorityRules {
   }
 
   /// Refuses the value of a sensitive field that comes as an ordinary one: every device would get it.
-  func sensitiveInClear(_ operation: Operation) -> Rejection? {
+  func sensitiveInClear(_ operation: SyncOperation) -> Rejection? {
     let type = operation.record.type
     let found = schema?[type]?.fields.filter { field in
       field.isSensitive && !(operation.fields[field.name] ?? .null).isNull
@@ -177,7 +178,7 @@ extension AuthorityRules {
   static let secretsOfRequest = 500
 
   /// Refuses secrets for fields that the schema does not have as sensitive, and more of them than a record may have.
-  func unfitSecrets(_ operation: Operation) -> Rejection? {
+  func unfitSecrets(_ operation: SyncOperation) -> Rejection? {
     let (type, secrets) = (operation.record.type, operation.secrets.values)
     if let declared = schema?[type] {
       let sensitive = Set(declared.fields.filter(\.isSensitive).map(\.name))

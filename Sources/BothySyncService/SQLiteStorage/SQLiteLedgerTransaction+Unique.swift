@@ -14,7 +14,7 @@ extension SQLiteLedger {
 }
 
 extension SQLiteLedgerTransaction {
-  func holders(of values: [UniqueValue], marked mark: String) throws -> UniqueHolders {
+  func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders {
     let noted = try PreparedStatement(
       "SELECT position FROM unique_mark WHERE space = ? AND mark = ?", in: database)
     noted.bind(space, at: 1)

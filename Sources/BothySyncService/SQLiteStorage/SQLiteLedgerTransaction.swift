@@ -203,14 +203,14 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return try select.step()
   }
 
-  func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws {
+  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (LedgerRecord) throws -> Bool) throws {
     let (sql, arguments) = try LedgerQuery.select(query, schema: schema, columns: Self.columns)
     let select = try prepared(sql, arguments)
     defer { select.reset() }
     while try select.step() { guard try body(record(select)) else { return } }
   }
 
-  func count(_ query: RecordQuery, schema: Schema?) throws -> Int {
+  func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int {
     let (sql, arguments) = try LedgerQuery.count(query, schema: schema)
     let select = try prepared(sql, arguments)
     defer { select.reset() }

@@ -13,7 +13,7 @@ extension Authority {
 
   /// Applies one operation with no device and no memory of its id: a person's request. Throws nothing for a conflict or
   /// a refusal: those are verdicts.
-  public func perform(space: String, principal: Principal, _ operation: Operation) async throws
+  public func perform(space: String, principal: Principal, _ operation: SyncOperation) async throws
     -> Outcome.Verdict
   {
     let now = now()
@@ -37,14 +37,13 @@ extension Authority {
   /// is more, and about as many bytes as one answer has. Where each record has its own readers, all that the query
   /// selects are read, so that limit and offset count what may be seen. Throws `StoreError` for a query that does not fit
   /// the schema.
-  public func query(space: String, principal: Principal, _ query: RecordQuery) async throws -> [ServerRecord]
-  {
+  public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
     try await queryAnswer(space: space, principal: principal, query).records
   }
 
   /// The same, and whether others follow that had no room: they are asked for by an offset.
   public func queryAnswer(
-    space: String, principal: Principal, _ query: RecordQuery
+    space: String, principal: Principal, _ query: AnyQuery
   ) async throws -> (records: [ServerRecord], more: Bool) {
     try query.checkSize()
     let limit = min(query.limit ?? queryLimit, queryLimit)
@@ -81,7 +80,7 @@ extension Authority {
 
   /// The number of records that a query selects, with no regard to its limit. Where each record has its own readers,
   /// all of them are read. Throws as `query`.
-  public func count(space: String, principal: Principal, _ query: RecordQuery) async throws -> Int {
+  public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
     try query.checkSize()
     if readersDiffer(of: query.type) {
       var all = query

@@ -181,7 +181,7 @@ public struct Authority: Sendable {
 
   /// What is remembered of the operations, by their ids.
   private func known(
-    _ operations: [Operation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
+    _ operations: [SyncOperation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
     _ ledger: any LedgerSnapshot
   ) throws -> [String: Outcome.Verdict] {
     let found = try ledger.outcomes(Array(keys.values) + operations.map(identity.formerKey))
@@ -196,7 +196,7 @@ public struct Authority: Sendable {
 
   /// The verdicts on those operations of a group that were not seen before.
   private static func apply(
-    _ operations: [Operation], _ group: Operation.Group, _ batch: inout OperationBatch
+    _ operations: [SyncOperation], _ group: SyncOperation.Group, _ batch: inout OperationBatch
   ) throws -> [Outcome.Verdict] {
     if operations.count == group.size { return try batch.apply(together: operations) }
     let refusal = Rejection(
@@ -208,7 +208,7 @@ public struct Authority: Sendable {
 
   /// A batch that knows all records that the operations may need.
   func batch(
-    of operations: [Operation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction
+    of operations: [SyncOperation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction
   ) throws -> OperationBatch {
     var needed = operations.map(\.record)
     for operation in operations {
@@ -253,7 +253,7 @@ public struct Authority: Sendable {
 
   /// A conflict stays one, so that a late copy makes nothing; it is told with what the server has now.
   private static func repeated(
-    _ verdict: Outcome.Verdict, of operation: Operation, _ batch: OperationBatch, _ told: inout Set<Int64>
+    _ verdict: Outcome.Verdict, of operation: SyncOperation, _ batch: OperationBatch, _ told: inout Set<Int64>
   ) -> Outcome.Verdict {
     switch verdict {
     case .applied(let version, let modified, let record):
@@ -372,8 +372,8 @@ extension Outcome {
 
 extension SyncRequest {
   /// The operations in their order: runs of one group, and each other operation for itself.
-  fileprivate var units: [ArraySlice<Operation>] {
-    var units: [ArraySlice<Operation>] = []
+  fileprivate var units: [ArraySlice<SyncOperation>] {
+    var units: [ArraySlice<SyncOperation>] = []
     units.reserveCapacity(operations.count)
     var start = 0
     while start < operations.count {

@@ -1,6 +1,6 @@
 public import BothyStore
 
-extension Schema {
+extension StoreSchema {
   /// One schema for a server whose devices have different versions of the app, as the wire has it.
   ///
   /// A field that was renamed is one field by its wire name and aliases. A field or type that the newest schema does not
@@ -8,7 +8,7 @@ extension Schema {
   /// server gives to what older devices make or change.
   ///
   /// ```swift
-  /// rules.schema = try Schema.fleet(Schema(json: new), besides: [Schema(json: old)])
+  /// rules.schema = try StoreSchema.fleet(StoreSchema(json: new), besides: [StoreSchema(json: old)])
   /// ```
   ///
   /// Throws `StoreError` `.schemaMismatch`: a sentence with a remedy for each difference that older devices could not live
@@ -20,8 +20,8 @@ extension Schema {
   ///   - removed: fields of `older` that are gone on purpose, as `type.field`; needed where a new field might be the same
   ///     one under another name.
   public static func fleet(
-    _ newest: Schema, besides older: [Schema], removed: Set<String> = []
-  ) throws(StoreError) -> Schema {
+    _ newest: StoreSchema, besides older: [StoreSchema], removed: Set<String> = []
+  ) throws(StoreError) -> StoreSchema {
     var fleet = FleetSchema(newest: newest.asOnTheWire, removed: removed)
     for schema in older.sorted(by: { $0.version > $1.version }) { fleet.join(schema.asOnTheWire) }
     guard fleet.problems.isEmpty else {
@@ -36,18 +36,18 @@ extension Schema {
 
 /// The union of schemas by wire names, with what stands against it.
 private struct FleetSchema {
-  var schema: Schema
+  var schema: StoreSchema
   var problems: [String] = []
-  private let newest: Schema
+  private let newest: StoreSchema
   private let removed: Set<String>
 
-  init(newest: Schema, removed: Set<String>) {
+  init(newest: StoreSchema, removed: Set<String>) {
     self.newest = newest
     self.removed = removed
     schema = newest
   }
 
-  mutating func join(_ old: Schema) {
+  mutating func join(_ old: StoreSchema) {
     for type in old.types where type.isSynced {
       guard let index = schema.types.firstIndex(where: { $0.name == type.name }) else {
         schema.types.append(type)
@@ -116,7 +116,7 @@ extension TypeSchema {
 extension AuthorityRules {
   /// The operation with the fields' wire names in place of aliases, and each value in the one form in which devices write
   /// it: else a query would not find it and no digest would be equal.
-  func canonical(_ operation: Operation) -> Operation {
+  func canonical(_ operation: SyncOperation) -> SyncOperation {
     var operation = operation
     if let names = aliases[operation.record.type] {
       operation.fields = Self.canonical(operation.fields, names)
@@ -152,7 +152,7 @@ extension AuthorityRules {
   }
 
   /// The wire names by aliases of a schema, by type; none in most.
-  static func aliases(of schema: Schema?) -> [String: [String: String]] {
+  static func aliases(of schema: StoreSchema?) -> [String: [String: String]] {
     var found: [String: [String: String]] = [:]
     for type in schema?.types ?? [] {
       for field in type.fields {

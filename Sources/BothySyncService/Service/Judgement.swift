@@ -44,7 +44,7 @@ package struct Judgement {
   ///
   /// An update of the base version that would change nothing is `unchanged`. One of another version is a conflict
   /// even then: two devices that each counted one up send the same number.
-  package func decide(_ operation: Operation, current: ServerRecord?) throws -> Decision {
+  package func decide(_ operation: SyncOperation, current: ServerRecord?) throws -> Decision {
     let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
     let current = isHidden ? nil : current
     if let rejection = refusal(of: operation, seen: current) { return .reject(rejection) }
@@ -62,7 +62,7 @@ package struct Judgement {
     }
   }
 
-  private func insert(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws
+  private func insert(_ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?) throws
     -> Decision
   {
     let sent = operation.fields.filter { !$0.value.isNull }
@@ -84,7 +84,7 @@ package struct Judgement {
       record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty || isOthers)
   }
 
-  private func update(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) throws
+  private func update(_ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?) throws
     -> Decision
   {
     guard var record = live else { return .conflict(current) }
@@ -112,7 +112,8 @@ package struct Judgement {
     return .store(record, fieldsDiffer: fieldsDiffer)
   }
 
-  private func delete(_ operation: Operation, _ live: ServerRecord?, _ current: ServerRecord?) -> Decision {
+  private func delete(_ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?) -> Decision
+  {
     guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
     record.isDeleted = true
@@ -122,14 +123,14 @@ package struct Judgement {
   }
 
   /// The answer to a later copy of an operation that was a conflict: what there is now, where it may be seen.
-  func conflict(of operation: Operation, current: ServerRecord?) -> Outcome.Verdict {
+  func conflict(of operation: SyncOperation, current: ServerRecord?) -> Outcome.Verdict {
     let seen = current.flatMap { rules.shows($0, to: viewer) ? $0 : nil }
     if let rejection = refusal(of: operation, seen: seen) { return .rejected(rejection) }
     if operation.kind == .insert, current != nil, seen == nil { return .rejected(forbidden(operation)) }
     return .conflict(current: seen)
   }
 
-  func forbidden(_ operation: Operation) -> Rejection {
+  func forbidden(_ operation: SyncOperation) -> Rejection {
     Rejection(
       code: "forbidden",
       message: "You may not \(operation.kind.rawValue) this record of \(operation.record.type).")
@@ -143,7 +144,7 @@ package struct Judgement {
   /// Why the principal may not make the change at all, whatever the versions say.
   ///
   /// - Parameter current: what the server has, where the principal may see it.
-  private func refusal(of operation: Operation, seen current: ServerRecord?) -> Rejection? {
+  private func refusal(of operation: SyncOperation, seen current: ServerRecord?) -> Rejection? {
     let type = operation.record.type
     if let problem = Self.badName(operation) { return problem }
     if !operation.secrets.isEmpty && rules.receiveSecrets == nil {
@@ -169,12 +170,12 @@ package struct Judgement {
     return refusalOfSharing(operation, owner: owner, sharing)
   }
 
-  private func onlyShares(_ operation: Operation) -> Bool {
+  private func onlyShares(_ operation: SyncOperation) -> Bool {
     operation.kind == .update && operation.fields.isEmpty && operation.container == nil
       && operation.sharing != nil
   }
 
-  private func shared(_ operation: Operation, _ sharing: Sharing) -> Sharing {
+  private func shared(_ operation: SyncOperation, _ sharing: Sharing) -> Sharing {
     operation.sharing?.applied(to: sharing) ?? sharing
   }
 
@@ -182,7 +183,8 @@ package struct Judgement {
   private static let sharingLimit = 1000
 
   /// Whoever a record is shared with may shut itself out, whatever the permissions are.
-  private func refusalOfSharing(_ operation: Operation, owner: String?, _ sharing: Sharing) -> Rejection? {
+  private func refusalOfSharing(_ operation: SyncOperation, owner: String?, _ sharing: Sharing) -> Rejection?
+  {
     guard let change = operation.sharing, operation.kind != .delete else { return nil }
     let type = operation.record.type
     let leaves = SharingChange(remove: Sharing(principals: Set([viewer.principal.name].compactMap { $0 })))
@@ -205,7 +207,7 @@ package struct Judgement {
     return nil
   }
 
-  private static func badName(_ operation: Operation) -> Rejection? {
+  private static func badName(_ operation: SyncOperation) -> Rejection? {
     let type = operation.record.type
     let id = operation.record.id
     let container = operation.container ?? ""
@@ -236,5 +238,5 @@ package struct Judgement {
   }
 
   /// The editor's time, never later than the server's own nor before 1970.
-  private func time(_ operation: Operation) -> Int64 { max(0, min(operation.modified ?? now, now)) }
+  private func time(_ operation: SyncOperation) -> Int64 { max(0, min(operation.modified ?? now, now)) }
 }

@@ -80,9 +80,9 @@ public protocol LedgerSnapshot {
   /// The remembered outcomes among these.
   func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
   /// Visits the live records that a query selects, in its order, until `body` returns false.
-  func query(_ query: RecordQuery, schema: Schema?, _ body: (LedgerRecord) throws -> Bool) throws
+  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (LedgerRecord) throws -> Bool) throws
   /// How many live records a query selects, its limit and offset left aside.
-  func count(_ query: RecordQuery, schema: Schema?) throws -> Int
+  func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int
   /// Visits the live records of a scope, in any order, with bounded memory.
   func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws
   /// The position of the last change in a scope, 0 if there is none.
@@ -90,7 +90,7 @@ public protocol LedgerSnapshot {
 
   /// The records that are noted to have these values of unique fields, and up to which position those of the fields with
   /// this mark are noted. Some may have another value by now, or be gone.
-  func holders(of values: [UniqueValue], marked mark: String) throws -> UniqueHolders
+  func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders
 
   /// The ids of the lists that a principal is a member of.
   func lists(of principal: String) throws -> Set<String>
@@ -109,7 +109,7 @@ extension LedgerSnapshot {
   }
 
   /// The live records that a query selects, in its order.
-  public func query(_ query: RecordQuery, schema: Schema?) throws -> [LedgerRecord] {
+  public func query(_ query: AnyQuery, schema: StoreSchema?) throws -> [LedgerRecord] {
     var found: [LedgerRecord] = []
     try self.query(query, schema: schema) {
       found.append($0)

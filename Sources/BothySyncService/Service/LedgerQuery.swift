@@ -6,7 +6,7 @@ enum LedgerQuery {
   ///
   /// Parameter 1 is the space; the returned arguments follow from parameter 2 on.
   static func select(
-    _ query: RecordQuery, schema: Schema?, columns: String
+    _ query: AnyQuery, schema: StoreSchema?, columns: String
   ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
     let (compiler, query) = try compiler(query, schema)
     var select = try rows(query, compiler, columns)
@@ -17,7 +17,7 @@ enum LedgerQuery {
 
   /// Their number, with no regard to the limit.
   static func count(
-    _ query: RecordQuery, schema: Schema?
+    _ query: AnyQuery, schema: StoreSchema?
   ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
     let (compiler, query) = try compiler(query, schema)
     let count = try rows(query, compiler, "count(*)")
@@ -25,7 +25,7 @@ enum LedgerQuery {
   }
 
   private static func rows(
-    _ query: RecordQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
+    _ query: AnyQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
   ) throws(StoreError) -> SQLFragment {
     let filter = try compiler.filter(query)
     return SQLFragment(
@@ -34,8 +34,8 @@ enum LedgerQuery {
   }
 
   private static func compiler(
-    _ query: RecordQuery, _ schema: Schema?
-  ) throws(StoreError) -> (QueryCompiler<DocumentColumns>, RecordQuery) {
+    _ query: AnyQuery, _ schema: StoreSchema?
+  ) throws(StoreError) -> (QueryCompiler<DocumentColumns>, AnyQuery) {
     let (type, query) = try query.resolved(in: schema)
     return (QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)")), query)
   }

@@ -19,11 +19,11 @@ struct OperationBatch {
   /// The unique fields of the schema; nil where there are none.
   let unique: UniqueFields?
   /// The records that may have a value of a unique field.
-  private var holders: [UniqueValue: Set<String>]
+  private var holders: [UniqueFieldValue: Set<String>]
 
   init(
     judgement: Judgement, head: Int64, records: [RecordID: LedgerRecord], unique: UniqueFields? = nil,
-    holders: [UniqueValue: Set<String>] = [:]
+    holders: [UniqueFieldValue: Set<String>] = [:]
   ) {
     self.judgement = judgement
     self.head = head
@@ -47,7 +47,7 @@ struct OperationBatch {
     }
   }
 
-  mutating func apply(_ operation: Operation) throws -> Outcome.Verdict {
+  mutating func apply(_ operation: SyncOperation) throws -> Outcome.Verdict {
     if let refusal = try missingReference(operation) {
       // What refers to it waits for it, also where it waits itself.
       failures[operation.record] = operation.id
@@ -61,12 +61,12 @@ struct OperationBatch {
   ///
   /// The order of a request is that of references: what frees a value may come after what takes it. Those that trade
   /// values are applied together.
-  mutating func reconsider(_ operations: [Operation], _ outcomes: inout [Outcome]) throws {
+  mutating func reconsider(_ operations: [SyncOperation], _ outcomes: inout [Outcome]) throws {
     guard unique != nil, outcomes.contains(where: \.isUniqueViolation) else { return }
     let places = Dictionary(
       outcomes.enumerated().map { ($1.operation, $0) }, uniquingKeysWith: { first, _ in first })
     let named = Dictionary(operations.map { ($0.record, 1) }, uniquingKeysWith: +)
-    func open(_ isOpen: (Outcome) -> Bool) -> [(place: Int, operation: Operation)] {
+    func open(_ isOpen: (Outcome) -> Bool) -> [(place: Int, operation: SyncOperation)] {
       operations.compactMap { operation in
         guard operation.group == nil, operation.after == nil, named[operation.record] == 1,
           let place = places[operation.id],
@@ -101,7 +101,7 @@ struct OperationBatch {
   /// Applies all operations of a group or, when one of them cannot be applied, none: each such one is answered
   /// with what stands against it, the others wait on the first of them. What the group's records refer to may be
   /// made by any of them, and the values of unique fields are those at the end.
-  mutating func apply(together operations: [Operation]) throws -> [Outcome.Verdict] {
+  mutating func apply(together operations: [SyncOperation]) throws -> [Outcome.Verdict] {
     let before = self
     var verdicts = try operations.map { try decide($0, isAlone: false) }
     for (index, operation) in operations.enumerated() where verdicts[index].isApplied {
@@ -121,12 +121,12 @@ struct OperationBatch {
   }
 
   /// The answer to a later copy of an operation that was a conflict: what the server has now, where it may be seen.
-  func conflict(of operation: Operation) -> Outcome.Verdict {
+  func conflict(of operation: SyncOperation) -> Outcome.Verdict {
     judgement.conflict(of: operation, current: records[operation.record]?.record)
   }
 
   /// - Parameter isAlone: whether a value of a unique field must be free now, and not at the end of a group.
-  private mutating func decide(_ operation: Operation, isAlone: Bool) throws -> Outcome.Verdict {
+  private mutating func decide(_ operation: SyncOperation, isAlone: Bool) throws -> Outcome.Verdict {
     if let list = foreignList(operation) {
       failures[operation.record] = operation.id
       return .rejected(
@@ -158,7 +158,7 @@ struct OperationBatch {
     }
   }
 
-  private mutating func note(_ operation: Operation, _ record: ServerRecord) {
+  private mutating func note(_ operation: SyncOperation, _ record: ServerRecord) {
     let before = records[operation.record]?.record.container
     var fields = operation.fields.keys.sorted()
     if operation.kind == .delete { fields = [] }
@@ -182,7 +182,7 @@ struct OperationBatch {
   }
 
   /// A list that the operation shares with and that is not the principal's own.
-  private func foreignList(_ operation: Operation) -> String? {
+  private func foreignList(_ operation: SyncOperation) -> String? {
     guard let change = operation.sharing else { return nil }
     let known = records[operation.record]?.record.sharing.lists ?? []
     return change.add.lists.subtracting(known).sorted().first { id in
@@ -192,7 +192,7 @@ struct OperationBatch {
   }
 
   /// What stands against an operation that refers to a record which is not there.
-  private func missingReference(_ operation: Operation) throws -> Outcome.Verdict? {
+  private func missingReference(_ operation: SyncOperation) throws -> Outcome.Verdict? {
     guard let missing = try firstMissing(operation) else { return nil }
     if let blocker = failures[missing.id] { return .waiting(on: blocker) }
     let message =
@@ -209,7 +209,7 @@ struct OperationBatch {
   }
 
   /// A reference that leads nowhere the principal may look, and that the record did not have before.
-  private func firstMissing(_ operation: Operation) throws -> (field: String, id: RecordID)? {
+  private func firstMissing(_ operation: SyncOperation) throws -> (field: String, id: RecordID)? {
     guard operation.kind != .delete else { return nil }
     let missing = judgement.rules.references(in: operation.fields, of: operation.record.type).filter {
       $0.id != operation.record
@@ -247,7 +247,7 @@ struct OperationBatch {
   }
 
   /// The other record is named to those alone who may see it.
-  private func refusal(of value: UniqueValue, heldBy other: ServerRecord) -> Rejection {
+  private func refusal(of value: UniqueFieldValue, heldBy other: ServerRecord) -> Rejection {
     let isSeen = judgement.rules.shows(other, to: judgement.viewer)
     let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type)"
     let remedy = isSeen ? "Choose another value, or change that one first." : "Choose another value."

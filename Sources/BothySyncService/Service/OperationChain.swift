@@ -6,11 +6,11 @@ struct OperationChain {
   private var versions: [String: String] = [:]
   private let isUsed: Bool
 
-  init(_ operations: [Operation]) { isUsed = operations.contains { $0.after != nil } }
+  init(_ operations: [SyncOperation]) { isUsed = operations.contains { $0.after != nil } }
 
   /// The verdicts on operations that stand or fall together, where one of them is made on top of an operation that was not
   /// applied before it in this request; nil where none is.
-  func waiting(_ unit: [Operation]) -> [Outcome.Verdict]? {
+  func waiting(_ unit: [SyncOperation]) -> [Outcome.Verdict]? {
     guard isUsed, let missing = unit.lazy.compactMap(\.after).first(where: { versions[$0] == nil }) else {
       return nil
     }
@@ -18,14 +18,14 @@ struct OperationChain {
   }
 
   /// The operation against the version that the one before it has made.
-  func resolved(_ operation: Operation) -> Operation {
+  func resolved(_ operation: SyncOperation) -> SyncOperation {
     guard isUsed, let after = operation.after, operation.kind != .insert else { return operation }
     var resolved = operation
     resolved.base = versions[after]
     return resolved
   }
 
-  mutating func note(_ operation: Operation, _ verdict: Outcome.Verdict) {
+  mutating func note(_ operation: SyncOperation, _ verdict: Outcome.Verdict) {
     guard isUsed else { return }
     switch verdict {
     case .applied(let version, _, _), .duplicate(let version, _, _): versions[operation.id] = version

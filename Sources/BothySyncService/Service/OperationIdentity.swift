@@ -31,20 +31,20 @@ struct OperationIdentity {
     formerDevice = device
   }
 
-  func key(_ operation: Operation) -> OperationKey {
+  func key(_ operation: SyncOperation) -> OperationKey {
     OperationKey(device: device, operation: operation.id + " " + Self.digest(operation))
   }
 
   /// The name before outcomes were bound to principals. Such an outcome may be anybody's: it tells that the operation
   /// was done, and never what the record is.
-  func formerKey(_ operation: Operation) -> OperationKey {
+  func formerKey(_ operation: SyncOperation) -> OperationKey {
     OperationKey(device: formerDevice, operation: operation.id)
   }
 
   /// 128 bits of SHA-256 over what the operation does to which record. Fields and the type's name are left out: an update
   /// of the app rewrites both between two sendings, and the second must be known for what the first was. Group and time
   /// may differ too. Secrets are left out, so that they can't be guessed from the ledger.
-  private static func digest(_ operation: Operation) -> String {
+  private static func digest(_ operation: SyncOperation) -> String {
     var writer = JSONWriter(reserving: 256)
     writer.beginObject()
     for (name, value) in [

@@ -2,7 +2,7 @@ import BothyStore
 
 /// The bounds of what one query may ask of a server: each condition and each sort key may need as much memory as the largest
 /// record.
-extension RecordQuery {
+extension AnyQuery {
   static let mostConditions = 100
   static let mostKeys = 8
 
@@ -23,7 +23,7 @@ extension RecordQuery {
   }
 }
 
-extension Predicate {
+extension Condition {
   /// The number of conditions; a list of values is one.
   fileprivate var conditions: Int {
     switch self {

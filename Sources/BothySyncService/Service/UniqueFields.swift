@@ -1,7 +1,7 @@
 import BothyStore
 
 /// A value of a unique field, by which a ledger finds the records that have it.
-public struct UniqueValue: Sendable, Hashable {
+public struct UniqueFieldValue: Sendable, Hashable {
   /// The type of the records.
   public var type: String
   /// The unique field.
@@ -20,12 +20,12 @@ public struct UniqueValue: Sendable, Hashable {
 /// A record that has, or had, a value of a unique field.
 public struct UniqueHolder: Sendable, Hashable {
   /// The value.
-  public var value: UniqueValue
+  public var value: UniqueFieldValue
   /// The record's id; its type is the value's.
   public var id: String
 
   /// What the server's rule makes, and ledgers of a stored row.
-  public init(value: UniqueValue, id: String) {
+  public init(value: UniqueFieldValue, id: String) {
     self.value = value
     self.id = id
   }
@@ -36,10 +36,10 @@ public struct UniqueHolders: Sendable, Hashable {
   /// Up to which position of the space's changes they are noted; 0 where they never were.
   public var position: Int64
   /// The ids by value; a value that no record had is left out.
-  public var ids: [UniqueValue: Set<String>]
+  public var ids: [UniqueFieldValue: Set<String>]
 
   /// What ledgers answer.
-  public init(position: Int64, ids: [UniqueValue: Set<String>] = [:]) {
+  public init(position: Int64, ids: [UniqueFieldValue: Set<String>] = [:]) {
     self.position = position
     self.ids = ids
   }
@@ -57,7 +57,7 @@ struct UniqueFields: Sendable {
   private let mark: String
 
   /// Nil where no synced type has a unique field.
-  init?(_ schema: Schema?) {
+  init?(_ schema: StoreSchema?) {
     var fields: [String: [FieldSchema]] = [:]
     for type in schema?.types ?? [] where type.isSynced {
       let unique = type.fields.filter(\.isUnique)
@@ -70,12 +70,12 @@ struct UniqueFields: Sendable {
   }
 
   /// The values of a record that is there; none of a deleted one, and of one that can't be read.
-  func values(of record: ServerRecord?) throws -> [UniqueValue] {
+  func values(of record: ServerRecord?) throws -> [UniqueFieldValue] {
     guard let record, !record.isDeleted, fields[record.id.type] != nil else { return [] }
     return values(in: try record.fields.members(), of: record.id.type)
   }
 
-  private func values(in members: [String: JSONValue], of type: String) -> [UniqueValue] {
+  private func values(in members: [String: JSONValue], of type: String) -> [UniqueFieldValue] {
     (fields[type] ?? []).compactMap { field in
       // A value of another kind is refused by the schema, not for being taken.
       guard let json = members[field.name], !json.isNull,
@@ -85,7 +85,7 @@ struct UniqueFields: Sendable {
       value.write(to: &writer)
       let text = writer.bytes
       let isShort = text.count <= Self.longest
-      return UniqueValue(
+      return UniqueFieldValue(
         type: type, field: field.name,
         value: isShort ? String(decoding: text, as: UTF8.self) : "#" + ContentFile.sha256(of: text))
     }
@@ -99,9 +99,9 @@ struct UniqueFields: Sendable {
   /// Who may have the values that operations set. One look-up in the ledger; the notes are completed first where they end
   /// before the last change.
   func holders(
-    of operations: [Operation], _ rules: AuthorityRules, in ledger: any LedgerTransaction
-  ) throws -> [UniqueValue: Set<String>] {
-    var values: Set<UniqueValue> = []
+    of operations: [SyncOperation], _ rules: AuthorityRules, in ledger: any LedgerTransaction
+  ) throws -> [UniqueFieldValue: Set<String>] {
+    var values: Set<UniqueFieldValue> = []
     for operation in operations where operation.kind != .delete && fields[operation.record.type] != nil {
       let type = operation.record.type
       let isNew = operation.kind == .insert

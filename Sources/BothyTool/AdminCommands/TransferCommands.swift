@@ -79,7 +79,7 @@ struct ImportSpaceCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       let reader = try LineReader(file)
       var authority = session.authority
-      if let schema { authority.rules.schema = try Schema(json: Standard.read(schema)) }
+      if let schema { authority.rules.schema = try StoreSchema(json: Standard.read(schema)) }
       var total = LedgerImport()
       var batch: [ServerRecord] = []
       func bring() async throws {

@@ -64,7 +64,7 @@ struct BlobPutCommand: AsyncParsableCommand {
       }
       let blob = try await session.store.blobs.put(contentsOf: URL(fileURLWithPath: file), type: contentType)
       let field = target.field
-      var record = Record(target.type, id: target.id, [:])
+      var record = AnyRecord(target.type, id: target.id, [:])
       record[field] = FieldValue(blob)
       try await session.store.save(record)
       let state = try session.store.state(of: target.record).name

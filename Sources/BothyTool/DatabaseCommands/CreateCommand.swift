@@ -33,7 +33,7 @@ struct CreateCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let schema = try Schema(json: Standard.read(schema))
+    let schema = try StoreSchema(json: Standard.read(schema))
     let clock = try ToolClock()
     let isNew = try PrivateFile.create(at: database.path)
     do {
@@ -53,7 +53,7 @@ struct CreateCommand: AsyncParsableCommand {
     }
   }
 
-  private func report(_ schema: Schema, _ address: RemoteAddress?, device: String, isNew: Bool) throws {
+  private func report(_ schema: StoreSchema, _ address: RemoteAddress?, device: String, isNew: Bool) throws {
     try output.print {
       let types = schema.types.map(\.name).joined(separator: ", ")
       let server = address.map { ", synced with \($0)" } ?? ", with no server"

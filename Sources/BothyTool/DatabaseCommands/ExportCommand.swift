@@ -31,11 +31,11 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private func shown(_ record: Record, _ session: Session, _ hasPending: Bool) throws -> ShownRecord {
+  private func shown(_ record: AnyRecord, _ session: Session, _ hasPending: Bool) throws -> ShownRecord {
     hasPending ? try ShownRecord(record, in: session.store) : ShownRecord(record, state: "clean")
   }
 
-  private func jsonLines(_ pages: RecordPages<Record>, _ session: Session) async throws {
+  private func jsonLines(_ pages: RecordPages<AnyRecord>, _ session: Session) async throws {
     let hasPending = try session.store.pendingCounts().total > 0
     for try await record in pages {
       var writer = JSONWriter(reserving: 512)
@@ -45,7 +45,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private func json(_ pages: RecordPages<Record>, _ session: Session) async throws {
+  private func json(_ pages: RecordPages<AnyRecord>, _ session: Session) async throws {
     let hasPending = try session.store.pendingCounts().total > 0
     var opening = "{\"records\":["
     for try await record in pages {
@@ -58,7 +58,7 @@ struct ExportCommand: AsyncParsableCommand {
     try Standard.write(opening == ",\n" ? "]}" : opening + "]}")
   }
 
-  private func csv(_ pages: RecordPages<Record>, _ type: TypeSchema) async throws {
+  private func csv(_ pages: RecordPages<AnyRecord>, _ type: TypeSchema) async throws {
     let names = type.fields.map(\.name)
     try Standard.write((["id", "container"] + names).map(Self.cell).joined(separator: ","))
     for try await record in pages {

@@ -22,7 +22,7 @@ struct GetCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let schema = try session.type(type)
-      let query = RecordQuery(type, where: .compare(field: "id", .equal, .text(id)))
+      let query = AnyQuery(type, where: .compare(field: "id", .equal, .text(id)))
       let policy = session.fetchPolicy(fetch)
       let found = try await session.store.fetch(query, options: RequestOptions(fetchPolicy: policy)).values
         .first

@@ -26,14 +26,14 @@ struct SaveLoopCommand: AsyncParsableCommand {
         saves += 1
         let number = start + Int64(saves)
         if let known = last, saves.isMultiple(of: 3) {
-          try await session.store.save(Record(type, id: known.id, [field: .int(number)]))
+          try await session.store.save(AnyRecord(type, id: known.id, [field: .int(number)]))
           try Standard.write("saved \(known.id) \(number)")
         } else if let known = last, saves.isMultiple(of: 7) {
           try await session.store.delete(known)
           try Standard.write("deleted \(known.id)")
           last = nil
         } else {
-          let record = Record(type, [field: .int(number)])
+          let record = AnyRecord(type, [field: .int(number)])
           try await session.store.save(record)
           last = record.recordID
           try Standard.write("saved \(record.id) \(number)")

@@ -41,7 +41,7 @@ struct DemoInput: Sendable {
   }
 
   /// What a place is. Names follow the later edit, notes of both sides are kept, visits add up.
-  static let schema = Schema(types: [
+  static let schema = StoreSchema(types: [
     TypeSchema(
       "Place",
       fields: [

@@ -24,7 +24,7 @@ struct DemoPage {
       }
       let remote = RemoteConnection(to: RemoteAddress(url: address.url, space: "demo", token: nil)).remote
       let playground = Playground(devices.map(\.shown), port: port, logger: logger) {
-        try await remote.query(RecordQuery("Trip"))
+        try await remote.query(AnyQuery("Trip"))
       }
       try await devices[0].plant()
       let services = ServiceGroup(
@@ -103,7 +103,7 @@ private final class PagedDevice: Sendable {
       let fields: [String: FieldValue] = [
         "title": .text(title), "country": .text(country), "nights": .int(Int64(nights)),
       ]
-      try await store.save(Record("Trip", id: title.lowercased(), fields))
+      try await store.save(AnyRecord("Trip", id: title.lowercased(), fields))
     }
   }
 }

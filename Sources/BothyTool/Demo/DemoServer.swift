@@ -54,10 +54,10 @@ struct DemoDevice: Sendable {
     try store.remember(address)
   }
 
-  func place(_ id: String) throws -> Record? { try store.store.record(RecordID(type: "Place", id: id)) }
+  func place(_ id: String) throws -> AnyRecord? { try store.store.record(RecordID(type: "Place", id: id)) }
 
   func edit(_ id: String, _ fields: [String: FieldValue]) async throws {
-    try await store.save(Record("Place", id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
+    try await store.save(AnyRecord("Place", id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
   }
 
   func delete(_ id: String) async throws {

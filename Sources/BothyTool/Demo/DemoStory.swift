@@ -61,10 +61,10 @@ struct DemoStory {
   }
 
   /// Places with names where there are enough of them.
-  private func chosenPlaces(_ device: DemoDevice) throws -> [Record] {
-    let named = RecordQuery("Place", where: .compare(field: "name", .notEqual, .null), limit: 6)
+  private func chosenPlaces(_ device: DemoDevice) throws -> [AnyRecord] {
+    let named = AnyQuery("Place", where: .compare(field: "name", .notEqual, .null), limit: 6)
     let found = try device.store.store.fetch(named)
-    return found.count == 6 ? found : try device.store.store.fetch(RecordQuery("Place", limit: 6))
+    return found.count == 6 ? found : try device.store.store.fetch(AnyQuery("Place", limit: 6))
   }
 
   private func sync(_ device: DemoDevice, _ title: String) async throws {

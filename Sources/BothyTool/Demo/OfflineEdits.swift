@@ -3,17 +3,17 @@ import BothySync
 
 /// What the two devices do to the same places while they can't hear of each other.
 struct OfflineEdits: Sendable {
-  let places: [Record]
+  let places: [AnyRecord]
 
-  private var disjoint: Record { places[0] }
-  private var sameField: Record { places[1] }
-  private var bothNotes: Record { places[2] }
-  private var deletedAndEdited: Record { places[3] }
-  private var reborn: Record { places[4] }
-  private var deleted: Record { places[5] }
+  private var disjoint: AnyRecord { places[0] }
+  private var sameField: AnyRecord { places[1] }
+  private var bothNotes: AnyRecord { places[2] }
+  private var deletedAndEdited: AnyRecord { places[3] }
+  private var reborn: AnyRecord { places[4] }
+  private var deleted: AnyRecord { places[5] }
 
   /// Throws when there are not six places.
-  init(places: [Record]) throws {
+  init(places: [AnyRecord]) throws {
     guard places.count == 6 else {
       throw ToolError("The demo needs six places with ids of their own; the file has \(places.count).")
     }
@@ -73,7 +73,7 @@ struct OfflineEdits: Sendable {
     try narrator.say(text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
   }
 
-  private static func seen(_ record: Record?, _ fields: [String]) -> String {
+  private static func seen(_ record: AnyRecord?, _ fields: [String]) -> String {
     guard let record else { return "(deleted)" }
     return fields.map { record[$0].shown }.joined(separator: " | ")
   }

@@ -30,12 +30,12 @@ final class SwitchedRemote: RemoteStorage {
 
   var isConfidential: Bool { remote.isConfidential }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try pass()
     return try await remote.query(query)
   }
 
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try pass()
     return try await remote.count(query)
   }

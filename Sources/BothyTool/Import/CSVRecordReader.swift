@@ -11,7 +11,7 @@ final class CSVRecordReader {
     self.reader = reader
   }
 
-  func next() throws -> Record? {
+  func next() throws -> AnyRecord? {
     let header = try readHeader()
     guard let cells = try rows.next() else { return nil }
     if cells == [nil] { return try next() }
@@ -40,8 +40,8 @@ final class CSVRecordReader {
     return names
   }
 
-  private func record(_ header: [String], _ cells: [String?]) throws -> Record {
-    var record = Record(reader.type.name, container: reader.container)
+  private func record(_ header: [String], _ cells: [String?]) throws -> AnyRecord {
+    var record = AnyRecord(reader.type.name, container: reader.container)
     for (name, cell) in zip(header, cells) {
       guard let cell else { continue }
       if let field = reader.type[name] {

@@ -17,17 +17,17 @@ struct FeatureReader {
     return [document]
   }
 
-  func records(_ features: [JSONValue]) -> [() throws -> Record] {
+  func records(_ features: [JSONValue]) -> [() throws -> AnyRecord] {
     features.enumerated().map { index, feature in
       { try Located.at("Feature \(index + 1)") { try record(feature) } }
     }
   }
 
   /// The record of one feature: each field of the type from what the feature has under its name.
-  func record(_ feature: JSONValue) throws -> Record {
+  func record(_ feature: JSONValue) throws -> AnyRecord {
     let type = records.type
     let id = Self.id(of: feature)
-    var record = Record(type.name, id: id ?? UUIDv7.make(), container: records.container)
+    var record = AnyRecord(type.name, id: id ?? UUIDv7.make(), container: records.container)
     for field in type.fields {
       if let json = Self.value(of: field, in: feature), !json.isNull {
         record[field.name] = try records.value(json, of: field.name)

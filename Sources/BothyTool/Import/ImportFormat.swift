@@ -23,7 +23,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  private static func elements(of bytes: [UInt8], _ reader: RecordReader) throws -> [() throws -> Record] {
+  private static func elements(of bytes: [UInt8], _ reader: RecordReader) throws -> [() throws -> AnyRecord] {
     let document: JSONValue
     do { document = try JSONValue(parsing: bytes) } catch {
       throw ToolError("The file is not JSON. \(error) For one record a line use --format jsonl.")
@@ -40,18 +40,18 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
 
 /// Records one after another as an asynchronous sequence, made when asked for.
 struct RecordSource: AsyncSequence, AsyncIteratorProtocol {
-  private let make: () throws -> Record?
+  private let make: () throws -> AnyRecord?
 
-  init(_ make: @escaping () throws -> Record?) { self.make = make }
+  init(_ make: @escaping () throws -> AnyRecord?) { self.make = make }
 
-  init(_ makers: [() throws -> Record]) {
+  init(_ makers: [() throws -> AnyRecord]) {
     var rest = makers[...]
     make = { try rest.popFirst()?() }
   }
 
   func makeAsyncIterator() -> RecordSource { self }
 
-  mutating func next() async throws -> Record? { try make() }
+  mutating func next() async throws -> AnyRecord? { try make() }
 }
 
 /// Says at which place of a file an error was found.

@@ -10,7 +10,7 @@ struct JSONLinesReader {
     self.reader = reader
   }
 
-  func next() throws -> Record? {
+  func next() throws -> AnyRecord? {
     while let line = try lines.next() {
       if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
       return try Located.at("Line \(lines.line)") { try reader.record(parsing: line).record }

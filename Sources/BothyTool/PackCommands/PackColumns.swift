@@ -50,7 +50,7 @@ struct PackColumns {
   }
 
   /// Turns rows into records, one after another.
-  func reader() -> (InputRow) throws -> Record {
+  func reader() -> (InputRow) throws -> AnyRecord {
     let records = RecordReader(type: type)
     let (consumed, isText, id, place) = (consumed, input.isText, id, place)
     var number = 0
@@ -58,7 +58,7 @@ struct PackColumns {
     var fields: [String: (name: String, schema: FieldSchema?)] = [:]
     return { row in
       number += 1
-      var record = Record(type.name, id: try Self.id(row, id, number))
+      var record = AnyRecord(type.name, id: try Self.id(row, id, number))
       for (name, value) in row where !consumed.contains(name) && !value.isNull {
         let field: (name: String, schema: FieldSchema?)
         if let known = fields[name] {

@@ -8,14 +8,14 @@ struct PackPlan {
   var inputs: [PackColumns] = []
   var shardBy: [String: String] = [:]
 
-  var schema: Schema { Schema(version: version, types: types) }
+  var schema: StoreSchema { StoreSchema(version: version, types: types) }
   private var version = 1
   /// The types of a given schema that have no rows, too.
   private var types: [TypeSchema] = []
 
   init(_ options: PackBuildCommand) throws {
     var names: [String: [String]] = [:]
-    let given = try options.schema.map { try Schema(json: Standard.read($0)) }
+    let given = try options.schema.map { try StoreSchema(json: Standard.read($0)) }
     for argument in options.inputs {
       let input = try PackInput(argument, format: options.format, table: options.table)
       var inference = SchemaInference()

@@ -47,8 +47,8 @@ struct QueryOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Only records of this container.", valueName: "path"))
   var container: String?
 
-  func query(limit: Int? = nil, offset: Int = 0) throws -> RecordQuery {
-    RecordQuery(
+  func query(limit: Int? = nil, offset: Int = 0) throws -> AnyQuery {
+    AnyQuery(
       type, where: try WhereParser.parse(condition), limit: limit, offset: offset, container: container)
   }
 }
@@ -68,16 +68,16 @@ struct OrderOptions: ParsableArguments {
   var nearest: String?
 
   /// The query with the order, and with the condition that there is a place to measure from.
-  func ordered(_ query: RecordQuery, _ type: TypeSchema) throws -> RecordQuery {
+  func ordered(_ query: AnyQuery, _ type: TypeSchema) throws -> AnyQuery {
     var query = query
-    query.order = try Ordering.parse(order)
+    query.order = try SortKey.parse(order)
     guard let key = try nearestKey(type) else { return query }
     query.order.insert(key, at: 0)
     query.filter = query.filter && .compare(field: key.field, .notEqual, .null)
     return query
   }
 
-  private func nearestKey(_ type: TypeSchema) throws -> Ordering? {
+  private func nearestKey(_ type: TypeSchema) throws -> SortKey? {
     guard let nearest else { return nil }
     let words = nearest.split(separator: " ", maxSplits: 1)
     let isNamed = words.first?.contains { $0.isLetter || $0 == "_" } ?? false
@@ -90,7 +90,7 @@ struct OrderOptions: ParsableArguments {
       )
     }
     let place = isNamed ? words.dropFirst().joined() : nearest
-    guard let keys = try? Ordering.parse("\(field) NEAREST \(place)"), keys.count == 1, keys[0].origin != nil
+    guard let keys = try? SortKey.parse("\(field) NEAREST \(place)"), keys.count == 1, keys[0].origin != nil
     else {
       throw ToolError("'\(nearest)' is no place. Write latitude and longitude: --nearest 51.5,-0.1.")
     }

@@ -6,7 +6,7 @@ struct RecordReader {
   var container: String?
 
   /// Reads one object: `{"id"?, field: value, …}`, or `{"id"?, "container"?, "fields": {…}}`.
-  func record(_ json: JSONValue) throws -> (record: Record, hasID: Bool) {
+  func record(_ json: JSONValue) throws -> (record: AnyRecord, hasID: Bool) {
     guard var members = json.objectValue else {
       throw ToolError("A record is a JSON object, such as {\"\(type.fields.first?.name ?? "title")\": …}.")
     }
@@ -18,12 +18,12 @@ struct RecordReader {
     }
     var values: [String: FieldValue] = [:]
     for (name, value) in members { values[name] = try self.value(value, of: name) }
-    let record = Record(type.name, id: id ?? UUIDv7.make(), values, container: container)
+    let record = AnyRecord(type.name, id: id ?? UUIDv7.make(), values, container: container)
     return (record, id != nil)
   }
 
   /// Reads text that holds one object.
-  func record(parsing bytes: [UInt8]) throws -> (record: Record, hasID: Bool) {
+  func record(parsing bytes: [UInt8]) throws -> (record: AnyRecord, hasID: Bool) {
     let json: JSONValue
     do { json = try JSONValue(parsing: bytes) } catch {
       throw ToolError(

@@ -9,7 +9,7 @@ struct RemoteConnection: Sendable {
   private let transport: (any HTTPTransport)?
 
   /// Makes no connection yet. `schema` is what a server that keeps none answers queries by.
-  init(to address: RemoteAddress?, schema: Schema? = nil) {
+  init(to address: RemoteAddress?, schema: StoreSchema? = nil) {
     self.address = address
     guard let address else {
       (remote, transport) = (NoRemote(), nil)
@@ -21,7 +21,7 @@ struct RemoteConnection: Sendable {
   }
 
   private static func remote(
-    at address: RemoteAddress, _ schema: Schema?, _ transport: any HTTPTransport
+    at address: RemoteAddress, _ schema: StoreSchema?, _ transport: any HTTPTransport
   ) -> any RemoteStorage {
     let token = address.token
     guard let url = address.kintoURL else {
@@ -77,11 +77,11 @@ private struct NamedRemote: RemoteStorage {
     do { return try await remote.exchange(request) } catch { throw named(error) }
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     do { return try await remote.query(query) } catch { throw named(error) }
   }
 
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     do { return try await remote.count(query) } catch { throw named(error) }
   }
 
@@ -120,8 +120,8 @@ struct NoRemote: RemoteStorage {
   private static let error = RemoteError(.unreachable, "This database has no server; give one with --server.")
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw Self.error }
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { throw Self.error }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw Self.error }
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw Self.error }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.error }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.error }
   func hints() -> AsyncThrowingStream<Void, any Error> {
     AsyncThrowingStream { $0.finish(throwing: Self.error) }

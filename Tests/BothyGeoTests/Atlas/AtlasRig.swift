@@ -112,7 +112,8 @@ struct AtlasRig: Sendable {
     cache = try ResourceCache(
       sources: [source], disk: DiskTier { _ in store }, loader: server,
       clock: loadClock)
-    mine = UserPlaces(try Store(at: scratch.file("mine.sqlite"), schema: Schema(types: UserPlaces.types)))
+    mine = UserPlaces(
+      try Store(at: scratch.file("mine.sqlite"), schema: StoreSchema(types: UserPlaces.types)))
     atlas = Atlas(places: places, cache: cache, source: source, saved: mine, clock: loadClock)
     cover = Set(try AtlasPlan(around: start, held: [:], at: 0).cover)
   }

@@ -31,7 +31,7 @@ struct AtlasSavedTests {
     // In a file of its own, which another run of the app opens.
     try rig.mine.store.close()
     let again = UserPlaces(
-      try Store(at: rig.scratch.file("mine.sqlite"), schema: Schema(types: UserPlaces.types)))
+      try Store(at: rig.scratch.file("mine.sqlite"), schema: StoreSchema(types: UserPlaces.types)))
     #expect(try again.recentlySelected() == [recent] && again.saved() == [marker])
   }
 

@@ -8,7 +8,7 @@ struct UserPlacesTests {
   private let mine: UserPlaces
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)
 
-  init() throws { mine = UserPlaces(try Store(inMemory: Schema(types: UserPlaces.types))) }
+  init() throws { mine = UserPlaces(try Store(inMemory: StoreSchema(types: UserPlaces.types))) }
 
   private func time(_ seconds: Int) -> Date { Date(timeIntervalSince1970: 1_800_000_000 + Double(seconds)) }
 

@@ -41,7 +41,7 @@ final class KintoDevice {
     options.timeout = .seconds(20)
     remote = KintoRemote(
       url: try #require(RealKinto.url), space: space, transport: network, credentials: RealKinto.credentials,
-      schema: Schema(version: 1, Card.self), options: options, clock: SyncClock(now: time.reader()))
+      schema: StoreSchema(version: 1, Card.self), options: options, clock: SyncClock(now: time.reader()))
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-kinto-\(UUIDv7.make())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     store = try Self.open(folder, remote, configuration, time)
@@ -59,14 +59,14 @@ final class KintoDevice {
     _ folder: URL, _ remote: KintoRemote, _ configuration: SyncConfiguration, _ time: VirtualTime
   ) throws -> SyncedStore {
     try SyncedStore(
-      at: folder.appendingPathComponent("cards.sqlite").path, schema: Schema(version: 1, Card.self),
+      at: folder.appendingPathComponent("cards.sqlite").path, schema: StoreSchema(version: 1, Card.self),
       remote: remote,
       configuration: configuration,
       options: StoreOptions(durability: .normal, processes: .single, readers: 1),
       clock: SyncClock(now: time.reader()))
   }
 
-  func cards() throws -> [Card] { try store.store.fetch(Query<Card>()) }
+  func cards() throws -> [Card] { try store.store.fetch(RecordQuery<Card>()) }
 
   func card(_ id: String) throws -> Card? { try store.store.fetch(Card.self, id: id) }
 

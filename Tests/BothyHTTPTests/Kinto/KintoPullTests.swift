@@ -229,7 +229,7 @@ struct KintoPullTests {
     #expect(second.outOfScope == [RecordID(type: "Todo", id: "a")])
     kinto.forgetCalls()
     kinto.setScript { _ in .data(["_container": "home"], at: 50) }
-    let move = Operation(
+    let move = SyncOperation(
       id: "o", kind: .update, record: RecordID(type: "Todo", id: "b"), container: "trips", base: "40",
       modified: 7)
     _ = try await remote.exchange(SyncRequest(device: "d1", operations: [move]))

@@ -8,16 +8,16 @@ import Testing
 struct KintoPushTests {
   private let path = "/buckets/hut/collections/Todo/records/t1"
 
-  private func operation(_ kind: Operation.Kind, base: String? = nil, fields: [String: JSONValue] = [:])
-    -> Operation
+  private func operation(_ kind: SyncOperation.Kind, base: String? = nil, fields: [String: JSONValue] = [:])
+    -> SyncOperation
   {
-    Operation(
+    SyncOperation(
       id: "op1", kind: kind, record: RecordID(type: "Todo", id: "t1"),
       container: kind == .insert ? "trips/oslo" : nil,
       base: base, fields: fields, modified: 500)
   }
 
-  private func push(_ operations: [Operation], to kinto: ScriptedKinto) async throws -> [Outcome] {
+  private func push(_ operations: [SyncOperation], to kinto: ScriptedKinto) async throws -> [Outcome] {
     try await KintoRemote(kinto).exchange(SyncRequest(device: "d1", operations: operations)).outcomes
   }
 
@@ -63,7 +63,7 @@ struct KintoPushTests {
     shared.id = "op2"
     shared.sharing = SharingChange(add: .principals("bob"))
     let list = PrincipalList(name: "friends")
-    let made = Operation(id: "op3", kind: .insert, record: list.recordID, fields: list.fields)
+    let made = SyncOperation(id: "op3", kind: .insert, record: list.recordID, fields: list.fields)
     let plain = operation(.update, base: "1000", fields: ["title": "Milk"])
     let outcomes = try await push([shared, plain, made], to: kinto)
     #expect(refusals(outcomes) == ["op2 unsupported", "op3 unsupported"])
@@ -73,10 +73,10 @@ struct KintoPushTests {
   @Test("what must be taken together or not at all is refused as a whole, because Kinto can't")
   func together() async throws {
     let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
-    let group = Operation.Group(id: "g", size: 2)
+    let group = SyncOperation.Group(id: "g", size: 2)
     var first = operation(.update, base: "1000", fields: ["title": "Milk"])
     first.group = group
-    var second = Operation(
+    var second = SyncOperation(
       id: "op2", kind: .insert, record: RecordID(type: "Todo", id: "b"), fields: ["title": "Tea"])
     second.group = group
     #expect(refusals(try await push([first, second], to: kinto)) == ["op1 unsupported", "op2 unsupported"])
@@ -102,8 +102,8 @@ struct KintoPushTests {
   /// Promises: H-30, H-31
   @Test(
     "what stands in the way is a conflict with the server's record, unless it bears the mark of this very operation",
-    arguments: [Operation.Kind.insert, .update])
-  func stale(_ kind: Operation.Kind) async throws {
+    arguments: [SyncOperation.Kind.insert, .update])
+  func stale(_ kind: SyncOperation.Kind) async throws {
     let theirs: JSONValue = [
       "id": "t1", "last_modified": 2000, "title": "theirs", "_by_d2": "op1", "_by_d1": "op0",
     ]
@@ -124,7 +124,7 @@ struct KintoPushTests {
   @Test("an update or a deletion of what is gone is a conflict with nothing")
   func gone() async throws {
     let kinto = ScriptedKinto { _ in .error(404, 110) }
-    for kind in [Operation.Kind.update, .delete] {
+    for kind in [SyncOperation.Kind.update, .delete] {
       let outcomes = try await push([operation(kind, base: "1000")], to: kinto)
       #expect(outcomes == [Outcome(operation: "op1", .conflict(current: nil))])
     }
@@ -133,7 +133,7 @@ struct KintoPushTests {
   @Test("An update or a deletion in a collection that is gone stays in doubt")
   func goneCollection() async throws {
     let kinto = ScriptedKinto { _ in .error(404, 111) }
-    for kind in [Operation.Kind.update, .delete] {
+    for kind in [SyncOperation.Kind.update, .delete] {
       #expect(try await push([operation(kind, base: "1000")], to: kinto).isEmpty)
     }
   }
@@ -152,7 +152,7 @@ struct KintoPushTests {
         ])
     }
     let operations = ["good", "bad", "fine"].map {
-      Operation(id: $0, kind: .insert, record: RecordID(type: "Todo", id: $0), fields: ["n": 1])
+      SyncOperation(id: $0, kind: .insert, record: RecordID(type: "Todo", id: $0), fields: ["n": 1])
     }
     let outcomes = try await push(operations, to: kinto)
     guard case .rejected(let rejection) = outcomes[1].verdict else {
@@ -171,7 +171,7 @@ struct KintoPushTests {
     let kinto = ScriptedKinto { _ in .data(["id": "x", "last_modified": 5], at: 5, status: 201) }
     kinto.setSettings(["batch_max_requests": 4, "readonly": false])
     let operations = (0..<10).map {
-      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+      SyncOperation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
     }
     let outcomes = try await push(operations, to: kinto)
     #expect(kinto.batches == [4, 4, 2])
@@ -192,7 +192,7 @@ struct KintoPushTests {
       return .data(["id": "x", "last_modified": isFirst ? 5 : 9], at: isFirst ? 5 : 9, status: 201)
     }
     let operations = (0..<3).map {
-      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+      SyncOperation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
     }
     let outcomes = try await push(operations, to: kinto)
     #expect(kinto.batches == [3])
@@ -215,7 +215,7 @@ struct KintoPushTests {
       return .data(["id": "x", "last_modified": 5], at: 5, status: 201)
     }
     let operations = ["Todo", "List"].map {
-      Operation(id: $0, kind: .insert, record: RecordID(type: $0, id: "t"))
+      SyncOperation(id: $0, kind: .insert, record: RecordID(type: $0, id: "t"))
     }
     let outcomes = try await push(operations, to: kinto)
     #expect(Set(outcomes.map(\.operation)) == ["Todo", "List"])
@@ -257,7 +257,7 @@ struct KintoPushTests {
     }
     let remote = KintoRemote(url: "https://kinto.test/v1/", space: "hut", transport: network)
     let operations = (0..<6).map {
-      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+      SyncOperation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
     }
     let response = try await remote.exchange(
       SyncRequest(device: "d1", operations: operations, pulls: [.init(.space)]))
@@ -281,7 +281,7 @@ struct KintoPushTests {
     }
     let both = [
       operation(.update, base: "1000", fields: ["n": 1]),
-      Operation(
+      SyncOperation(
         id: "op2", kind: .update, record: RecordID(type: "Todo", id: "t2"), base: "1000", fields: ["n": 1]),
     ]
     let response = try await KintoRemote(kinto).exchange(

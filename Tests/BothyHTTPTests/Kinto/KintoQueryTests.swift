@@ -25,20 +25,20 @@ struct KintoQueryTests {
     }
   }
 
-  private func ids(_ query: RecordQuery, _ kinto: ScriptedKinto? = nil) async throws -> [String] {
+  private func ids(_ query: AnyQuery, _ kinto: ScriptedKinto? = nil) async throws -> [String] {
     try await KintoRemote(kinto ?? self.kinto()).query(query).map(\.id.id)
   }
 
   @Test("what Kinto selects loosely is judged again: order, missing fields, case, containers, limits")
   func judged() async throws {
-    #expect(try await ids(RecordQuery("Todo", where: .compare(field: "n", .greater, .int(1)))) == ["a"])
+    #expect(try await ids(AnyQuery("Todo", where: .compare(field: "n", .greater, .int(1)))) == ["a"])
     #expect(
-      try await ids(RecordQuery("Todo", where: .compare(field: "title", .equal, .text("milk")))) == ["b"])
-    #expect(try await ids(RecordQuery("Todo", order: [Ordering("n")])) == ["c", "b", "a"])
-    #expect(try await ids(RecordQuery("Todo", order: [Ordering("n", ascending: false)], limit: 1)) == ["a"])
-    #expect(try await ids(RecordQuery("Todo", container: "trips")) == ["c"])
+      try await ids(AnyQuery("Todo", where: .compare(field: "title", .equal, .text("milk")))) == ["b"])
+    #expect(try await ids(AnyQuery("Todo", order: [SortKey("n")])) == ["c", "b", "a"])
+    #expect(try await ids(AnyQuery("Todo", order: [SortKey("n", ascending: false)], limit: 1)) == ["a"])
+    #expect(try await ids(AnyQuery("Todo", container: "trips")) == ["c"])
     #expect(
-      try await ids(RecordQuery("Todo", where: .not(.compare(field: "done", .equal, .bool(true))))) == [
+      try await ids(AnyQuery("Todo", where: .not(.compare(field: "done", .equal, .bool(true))))) == [
         "a", "c",
       ])
   }
@@ -55,15 +55,15 @@ struct KintoQueryTests {
         ], at: 40)
     }
     let here = Coordinate(latitude: 0, longitude: 180)
-    let nearest = Ordering("at", distanceFrom: here)
+    let nearest = SortKey("at", distanceFrom: here)
     #expect(
-      try await ids(RecordQuery("Todo", where: .near(field: "at", centre: here, metres: 6000)), kinto) == [
+      try await ids(AnyQuery("Todo", where: .near(field: "at", centre: here, metres: 6000)), kinto) == [
         "b"
       ])
-    #expect(try await ids(RecordQuery("Todo", order: [nearest]), kinto) == ["b", "a", "c", "d"])
-    #expect(try await ids(RecordQuery("Todo", order: [nearest], limit: 1), kinto) == ["b"])
-    let query = RecordQuery(
-      "Todo", order: [Ordering("at", distanceFrom: Coordinate(latitude: 91, longitude: 0))])
+    #expect(try await ids(AnyQuery("Todo", order: [nearest]), kinto) == ["b", "a", "c", "d"])
+    #expect(try await ids(AnyQuery("Todo", order: [nearest], limit: 1), kinto) == ["b"])
+    let query = AnyQuery(
+      "Todo", order: [SortKey("at", distanceFrom: Coordinate(latitude: 91, longitude: 0))])
     let error = await #expect(throws: RemoteError.self) { try await ids(query, kinto) }
     #expect(error?.code == "invalidQuery")
   }
@@ -71,11 +71,11 @@ struct KintoQueryTests {
   @Test("equalities are asked of the server, quoted so that text stays text")
   func filters() async throws {
     let kinto = kinto()
-    let condition = Predicate.and([
+    let condition = Condition.and([
       .compare(field: "title", .equal, .text("1")), .compare(field: "done", .equal, .bool(true)),
       .or([.compare(field: "n", .equal, .int(1))]), .compare(field: "min_age", .equal, .int(1)),
     ])
-    _ = try await ids(RecordQuery("Todo", where: condition), kinto)
+    _ = try await ids(AnyQuery("Todo", where: condition), kinto)
     let path = try #require(kinto.calls.first?.path)
     #expect(path.hasSuffix("&eq_title=%221%22&eq_done=true"))
   }
@@ -85,7 +85,7 @@ struct KintoQueryTests {
     let kinto = kinto()
     #expect(
       try await ids(
-        RecordQuery("Todo", where: .oneOf(field: "id", ["b", "a", "x"].map { .text($0) })), kinto) == [
+        AnyQuery("Todo", where: .oneOf(field: "id", ["b", "a", "x"].map { .text($0) })), kinto) == [
           "a", "b",
         ])
     #expect(kinto.batches == [3])
@@ -95,18 +95,18 @@ struct KintoQueryTests {
   @Test("the number of all records of a type is the server's own")
   func count() async throws {
     let kinto = kinto()
-    #expect(try await KintoRemote(kinto).count(RecordQuery("Todo")) == 3)
+    #expect(try await KintoRemote(kinto).count(AnyQuery("Todo")) == 3)
     #expect(kinto.calls.map(\.method) == ["HEAD"])
-    #expect(try await KintoRemote(kinto).count(RecordQuery("Todo", container: "trips")) == 1)
+    #expect(try await KintoRemote(kinto).count(AnyQuery("Todo", container: "trips")) == 1)
   }
 
   @Test("further pages of an answer are not read again as long as the type stays as it was")
   func pages() async throws {
     let kinto = kinto()
     let remote = KintoRemote(kinto)
-    #expect(try await remote.query(RecordQuery("Todo", limit: 2)).map(\.id.id) == ["a", "b"])
+    #expect(try await remote.query(AnyQuery("Todo", limit: 2)).map(\.id.id) == ["a", "b"])
     kinto.forgetCalls()
-    #expect(try await remote.query(RecordQuery("Todo", limit: 2, offset: 2)).map(\.id.id) == ["c"])
+    #expect(try await remote.query(AnyQuery("Todo", limit: 2, offset: 2)).map(\.id.id) == ["c"])
     #expect(kinto.calls.map(\.path) == ["/buckets/hut/collections/Todo/records?_limit=1"])
   }
 }

@@ -52,14 +52,14 @@ struct KintoRefusalTests {
     time.advance(by: 10_000)
     kinto.setHeaders(["Backoff": "60"])
     _ = try await remote.exchange(request)
-    let third = await #expect(throws: RemoteError.self) { try await remote.count(RecordQuery("Todo")) }
+    let third = await #expect(throws: RemoteError.self) { try await remote.count(AnyQuery("Todo")) }
     #expect(third?.retryAfter == 60)
   }
 
   @Test("a 429 within a batch throttles, and nothing is taken for refused")
   func throttledWithin() async {
     let operations = (0..<3).map {
-      Operation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
+      SyncOperation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
     }
     let error = await error(
       .error(429, headers: ["Retry-After": "7"]), SyncRequest(device: "d1", operations: operations))
@@ -71,7 +71,7 @@ struct KintoRefusalTests {
   func readOnly() async throws {
     let kinto = ScriptedKinto { _ in .data([], at: 5) }
     kinto.setSettings(["batch_max_requests": 25, "readonly": true])
-    let operation = Operation(id: "o", kind: .insert, record: RecordID(type: "Todo", id: "t"))
+    let operation = SyncOperation(id: "o", kind: .insert, record: RecordID(type: "Todo", id: "t"))
     let error = await #expect(throws: RemoteError.self) {
       try await KintoRemote(kinto).exchange(SyncRequest(device: "d1", operations: [operation]))
     }
@@ -84,7 +84,7 @@ struct KintoRefusalTests {
   func basic() async throws {
     let kinto = ScriptedKinto { _ in .data([], at: 5) }
     _ = try await KintoRemote(kinto, credentials: .basic(user: "ada", password: "p:w")).query(
-      RecordQuery("Todo"))
+      AnyQuery("Todo"))
     #expect(kinto.calls.first?.headers["authorization"] == "Basic YWRhOnA6dw==")
   }
 
@@ -112,7 +112,7 @@ struct KintoRefusalTests {
   func notSupported() async {
     let kinto = ScriptedKinto { _ in .data([], at: 5) }
     let error = await #expect(throws: RemoteError.self) {
-      try await KintoRemote(kinto).query(RecordQuery("Todo", where: .matches("milk")))
+      try await KintoRemote(kinto).query(AnyQuery("Todo", where: .matches("milk")))
     }
     #expect(error?.errorClass == .rejected)
     #expect(error?.code == "invalidQuery")

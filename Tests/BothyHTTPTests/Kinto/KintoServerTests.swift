@@ -231,7 +231,7 @@ struct KintoServerTests {
       try a.insert(card)
     }
     try await settle(a)
-    let conditions: [Predicate] = [
+    let conditions: [Condition] = [
       .all, .compare(field: "title", .equal, .text("milk")), .compare(field: "title", .equal, .text("1")),
       .compare(field: "title", .equal, .text("true")), .compare(field: "title", .equal, .text("Rice \"x\"")),
       .compare(field: "score", .equal, .int(3)), .compare(field: "score", .greater, .int(3)),
@@ -241,7 +241,7 @@ struct KintoServerTests {
       .oneOf(field: "id", [.text("c1"), .text("c2"), .text("nothing")]),
     ]
     for condition in conditions {
-      let query = RecordQuery("Card", where: condition, order: [Ordering("score", ascending: false)])
+      let query = AnyQuery("Card", where: condition, order: [SortKey("score", ascending: false)])
       let here = try await a.store.store.fetch(query).map(\.id)
       #expect(try await a.remote.query(query).map(\.id.id) == here, "\(condition)")
       #expect(try await a.remote.count(query) == here.count, "\(condition)")
@@ -264,13 +264,13 @@ struct KintoServerTests {
       try await stranger.exchange(SyncRequest(device: "s", pulls: [.init(.space)]))
     }
     #expect(error?.errorClass == .forbidden)
-    let insert = Operation(id: "o", kind: .insert, record: RecordID(type: "Card", id: "s"))
+    let insert = SyncOperation(id: "o", kind: .insert, record: RecordID(type: "Card", id: "s"))
     let refused = try await stranger.exchange(SyncRequest(device: "s", operations: [insert]))
     guard case .rejected(let rejection) = refused.outcomes[0].verdict else {
       Issue.record("\(refused)")
       return
     }
     #expect(rejection.code == "forbidden")
-    #expect(try await a.remote.count(RecordQuery("Card")) == 1)
+    #expect(try await a.remote.count(AnyQuery("Card")) == 1)
   }
 }

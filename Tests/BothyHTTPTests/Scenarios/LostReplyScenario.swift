@@ -7,7 +7,7 @@ import Testing
 /// A server that commits, and replies that end too early, over real connections.
 @Suite("Scenario 2: lost acknowledgements over HTTP", .timeLimit(.minutes(5)))
 struct LostReplyScenario {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     version: 1, types: [TypeSchema("Item", fields: [.field("n", Int.self, default: 0, merge: .counter)])])
 
   /// Promises: Scenario-2, H-30, H-31
@@ -25,14 +25,14 @@ struct LostReplyScenario {
         configuration.mergePolicies = MergePolicies(.fieldMerge)
         let store = try SyncedStore(
           at: nil, schema: Self.schema, remote: remote, configuration: configuration)
-        try await store.store.write { try $0.insert(Record("Item", id: "counter", ["n": 0])) }
+        try await store.store.write { try $0.insert(AnyRecord("Item", id: "counter", ["n": 0])) }
         try await store.caughtUp()
         let cuts = try await Self.cutEverywhere(store, proxy)
         #expect(cuts > 200, "a reply has that many bytes")
         let digest = try await server.remote().digest(.space)
         #expect(digest.count == cuts + 2)
         #expect(try digest.digest == store.digest().digest)
-        let counter = try await server.remote().query(RecordQuery("Item")).first { $0.id.id == "counter" }
+        let counter = try await server.remote().query(AnyQuery("Item")).first { $0.id.id == "counter" }
         #expect(try counter?.fields.members()["n"] == .int(Int64(cuts + 1)))
       }
     }
@@ -48,7 +48,7 @@ struct LostReplyScenario {
           return
         }
         try transaction.update(RecordID(type: "Item", id: "counter"), fields: ["n": .int(n + 1)])
-        try transaction.insert(Record("Item", id: "i\(n)", ["n": 1]))
+        try transaction.insert(AnyRecord("Item", id: "i\(n)", ["n": 1]))
       }
       proxy.cut(after: cuts)
       let report = await store.sync()

@@ -147,7 +147,7 @@ enum Times {
   ) throws -> URL {
     let url = folder.url(name)
     let builder = PackBuilder(
-      name: packName, version: version, schema: Schema(City.self, PrayerTime.self),
+      name: packName, version: version, schema: StoreSchema(City.self, PrayerTime.self),
       shardBy: isSplit ? ["PrayerTime": "city"] : [:])
     try builder.build(at: url) { pack in
       for city in Self.cities(cities) { try pack.add(city) }

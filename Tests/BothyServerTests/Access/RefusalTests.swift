@@ -29,7 +29,7 @@ struct RefusalTests {
       _ = try await bob(.get, "/v1/spaces/barn/changes", nil, [id: "r3"])
       _ = try await bob(.get, "/v1/spaces/a%0Afake%20line/changes", nil, [id: "r4"])
       _ = try await bob(.put, address, #"{"fields":{"title":"x"}}"#, [id: "r5", .ifMatch: made.tag ?? ""])
-      let operation = Operation(
+      let operation = SyncOperation(
         id: "o", kind: .update, record: RecordID(type: "Todo", id: "1"), base: "1",
         fields: ["title": "private too"])
       let request = SyncRequest(device: "d", operations: [operation])

@@ -5,7 +5,7 @@ import Testing
 @Suite("A file that is damaged when it is opened", .timeLimit(.minutes(5)))
 struct DamagedFileTests {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-\(UUIDv7.make())")
-  private let schema = Schema(types: [TypeSchema("Item", fields: [.field("text", String.self)])])
+  private let schema = StoreSchema(types: [TypeSchema("Item", fields: [.field("text", String.self)])])
   private var path: String { folder.appendingPathComponent("items.bothy").path }
 
   /// A copy of a file in use, as the end of its process leaves it, with 500 records.
@@ -16,7 +16,7 @@ struct DamagedFileTests {
     try store.write { transaction in
       for number in 0..<500 {
         try transaction.insert(
-          Record("Item", id: "i\(number)", ["text": .text(String(repeating: "x", count: 200))]))
+          AnyRecord("Item", id: "i\(number)", ["text": .text(String(repeating: "x", count: 200))]))
       }
     }
     for suffix in ["", "-wal"] {
@@ -45,7 +45,7 @@ struct DamagedFileTests {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     let store = try Store(at: path, schema: schema)
-    #expect(try store.count(RecordQuery("Item")) == 500)
+    #expect(try store.count(AnyQuery("Item")) == 500)
     try store.close()
   }
 
@@ -66,7 +66,7 @@ struct DamagedFileTests {
     #expect(try !Store.diagnose(fileAt: old).isHealthy)
     for _ in 0..<2 {
       let store = try Store(at: path, schema: schema)
-      #expect(try store.count(RecordQuery("Item")) == 0)
+      #expect(try store.count(AnyQuery("Item")) == 0)
       #expect(store.damagedFiles == [old])
       #expect(try store.diagnose().findings.contains { $0.message.contains(old) })
       try store.close()
@@ -91,7 +91,7 @@ struct DamagedFileTests {
     try abandoned()
     try damage()
     let store = try Store(at: path, schema: schema)
-    let error = #expect(throws: StoreError.self) { _ = try store.fetch(RecordQuery("Item")) }
+    let error = #expect(throws: StoreError.self) { _ = try store.fetch(AnyQuery("Item")) }
     #expect(error?.code == .corrupt)
     store.waitForFileCheck()
     try store.close()
@@ -119,7 +119,7 @@ struct DamagedFileTests {
     try abandoned()
     try Data().write(to: URL(fileURLWithPath: path + "-suspect"))
     let store = try Store(at: path, schema: schema)
-    #expect(try store.count(RecordQuery("Item")) == 500)
+    #expect(try store.count(AnyQuery("Item")) == 500)
     try store.close()
     #expect(!FileManager.default.fileExists(atPath: path + "-suspect"))
   }
@@ -143,7 +143,7 @@ struct DamagedFileTests {
     #expect(error?.code == .corrupt && error?.message.contains("was set aside") == true, "\(error as Any)")
     let store = try Store(at: path, schema: schema)
     #expect(store.damagedFiles.count == 1)
-    try store.write { _ = try $0.insert(Record("Item", id: "new", ["text": "x"])) }
+    try store.write { _ = try $0.insert(AnyRecord("Item", id: "new", ["text": "x"])) }
     try store.close()
   }
 

@@ -8,24 +8,24 @@ struct MigrationTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func schema(_ version: Int, _ fields: FieldSchema..., type: String = "Note") -> Schema {
-    Schema(version: version, types: [TypeSchema(type, fields: fields)])
+  private func schema(_ version: Int, _ fields: FieldSchema..., type: String = "Note") -> StoreSchema {
+    StoreSchema(version: version, types: [TypeSchema(type, fields: fields)])
   }
 
-  private func open(_ schema: Schema, _ migrations: [Migration] = []) throws -> Store {
+  private func open(_ schema: StoreSchema, _ migrations: [Migration] = []) throws -> Store {
     try Store(at: folder.database, schema: schema, migrations: migrations)
   }
 
   /// Makes a file with one note and closes it.
-  private func seed(_ schema: Schema, _ fields: [String: FieldValue] = ["title": "old"]) throws {
+  private func seed(_ schema: StoreSchema, _ fields: [String: FieldValue] = ["title": "old"]) throws {
     let store = try open(schema)
-    try store.write { try $0.insert(Record(schema.types[0].name, id: "a", fields)) }
+    try store.write { try $0.insert(AnyRecord(schema.types[0].name, id: "a", fields)) }
     try store.close()
   }
 
   private var bytes: Data { get throws { try Data(contentsOf: URL(fileURLWithPath: folder.database)) } }
 
-  private func note(_ store: Store, _ type: String = "Note") throws -> Record? {
+  private func note(_ store: Store, _ type: String = "Note") throws -> AnyRecord? {
     try store.record(RecordID(type: type, id: "a"))
   }
 
@@ -42,7 +42,7 @@ struct MigrationTests {
     let store = try open(wider)
     #expect(try note(store)?.fields == ["title": "old", "stars": 3, "friends": .list(["f"])])
     #expect(try store.diagnose().findings == [])
-    try store.write { try $0.insert(Record("Friend", id: "f")) }
+    try store.write { try $0.insert(AnyRecord("Friend", id: "f")) }
     expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "Friend", id: "f")) } }
   }
 
@@ -99,8 +99,8 @@ struct MigrationTests {
     let store = try open(schema(2, title), [Migration(to: 2, .dropField(type: "Note", field: "stars"))])
     #expect(try note(store)?.fields == ["title": "old"])
     try store.close()
-    expect(.schemaMismatch) { _ = try open(Schema(version: 3, types: [])) }
-    let empty = try open(Schema(version: 3, types: []), [Migration(to: 3, .dropType("Note"))])
+    expect(.schemaMismatch) { _ = try open(StoreSchema(version: 3, types: [])) }
+    let empty = try open(StoreSchema(version: 3, types: []), [Migration(to: 3, .dropType("Note"))])
     #expect(try empty.count("SELECT count(*) FROM sqlite_master WHERE name = 'Note'") == 0)
   }
 

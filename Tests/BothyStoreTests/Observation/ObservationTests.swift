@@ -60,7 +60,7 @@ struct ObservationTests {
   func dynamic() async throws {
     var iterator = store.values(of: RecordID(type: "Todo", id: "a")).makeAsyncIterator()
     #expect(try await iterator.next() == .some(nil))
-    try await store.write { try $0.insert(Record("Todo", id: "a", ["title": "one"])) }
+    try await store.write { try $0.insert(AnyRecord("Todo", id: "a", ["title": "one"])) }
     #expect(try await iterator.next()??["title"] == "one")
   }
 

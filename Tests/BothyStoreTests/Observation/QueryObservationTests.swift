@@ -4,13 +4,13 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct QueryObservationTests {
   let store: Store
-  let open = RecordQuery("Todo", where: .compare(field: "done", .equal, false), order: [Ordering("title")])
+  let open = AnyQuery("Todo", where: .compare(field: "done", .equal, false), order: [SortKey("title")])
 
   init() throws { store = try Store(inMemory: todoSchema) }
 
   @Test("the records of a query are delivered when they change, not when others do")
   func records() async throws {
-    var typed = store.values(of: Query<Todo>(open)).makeAsyncIterator()
+    var typed = store.values(of: RecordQuery<Todo>(open)).makeAsyncIterator()
     var untyped = store.values(of: open).makeAsyncIterator()
     #expect(try await typed.next() == [])
     #expect(try await untyped.next() == [])
@@ -30,7 +30,7 @@ struct QueryObservationTests {
 
   @Test("a count is delivered when it changes")
   func counts() async throws {
-    var counts = store.counts(of: Query<Todo>(open)).makeAsyncIterator()
+    var counts = store.counts(of: RecordQuery<Todo>(open)).makeAsyncIterator()
     #expect(try await counts.next() == 0)
     try await store.write { try $0.insert(Todo("a", "1")) }
     #expect(try await counts.next() == 1)

@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Records by their places", .timeLimit(.minutes(5)))
 struct NearestTests {
-  private func store(_ places: RandomPlaces, _ records: [Record]) throws -> Store {
-    let store = try Store(inMemory: Schema(types: [places.type]))
+  private func store(_ places: RandomPlaces, _ records: [AnyRecord]) throws -> Store {
+    let store = try Store(inMemory: StoreSchema(types: [places.type]))
     try store.write { transaction in for record in records { try transaction.insert(record) } }
     return store
   }
@@ -38,8 +38,8 @@ struct NearestTests {
       Coordinate(latitude: 0, longitude: 180), Coordinate(latitude: -16.8, longitude: -179.9999),
       Coordinate(latitude: 51.5, longitude: -0.1),
     ] {
-      let query = RecordQuery(
-        "Spot", where: .compare(field: "at", .notEqual, .null), order: [Ordering("at", distanceFrom: here)],
+      let query = AnyQuery(
+        "Spot", where: .compare(field: "at", .notEqual, .null), order: [SortKey("at", distanceFrom: here)],
         limit: 20)
       let found = try store.fetch(query).map { $0.distance(of: "at", from: here) }
       let all = records.map { $0.distance(of: "at", from: here) }.sorted()
@@ -53,13 +53,13 @@ struct NearestTests {
     let store = try store(
       places,
       [
-        Record("Spot", id: "none"),
-        Record("Spot", id: "far", ["at": .coordinate(Coordinate(latitude: 0, longitude: 180))]),
-        Record("Spot", id: "near", ["at": .coordinate(Coordinate(latitude: 0, longitude: 1))]),
+        AnyRecord("Spot", id: "none"),
+        AnyRecord("Spot", id: "far", ["at": .coordinate(Coordinate(latitude: 0, longitude: 180))]),
+        AnyRecord("Spot", id: "near", ["at": .coordinate(Coordinate(latitude: 0, longitude: 1))]),
       ])
     let here = Coordinate(latitude: 0, longitude: 0)
-    func ids(_ filter: Predicate, _ order: Ordering? = nil, limit: Int? = nil) throws -> [String] {
-      try store.fetch(RecordQuery("Spot", where: filter, order: order.map { [$0] } ?? [], limit: limit)).map(
+    func ids(_ filter: Condition, _ order: SortKey? = nil, limit: Int? = nil) throws -> [String] {
+      try store.fetch(AnyQuery("Spot", where: filter, order: order.map { [$0] } ?? [], limit: limit)).map(
         \.id)
     }
     let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
@@ -68,9 +68,9 @@ struct NearestTests {
     #expect(try ids(.not(.inside(field: "at", world))) == ["none"])
     for limit in [nil, 3, 10] {
       #expect(
-        try ids(.all, Ordering("at", distanceFrom: here), limit: limit) == ["near", "far", "none"])
+        try ids(.all, SortKey("at", distanceFrom: here), limit: limit) == ["near", "far", "none"])
       #expect(
-        try ids(.all, Ordering("at", distanceFrom: here, ascending: false), limit: limit) == [
+        try ids(.all, SortKey("at", distanceFrom: here, ascending: false), limit: limit) == [
           "none", "far", "near",
         ])
     }
@@ -97,12 +97,12 @@ struct NearestTests {
     let places = RandomPlaces(seed: 3)
     let store = try store(places, [])
     let here = Coordinate(latitude: 0, longitude: 179.99)
-    for condition: Predicate in [
+    for condition: Condition in [
       .near(field: "at", centre: here, metres: 5000),
       .inside(field: "at", GeoBox(west: 179, south: -1, east: -179, north: 1)),
       .compare(field: "at", .equal, .coordinate(here)),
     ] {
-      let query = RecordQuery("Spot", where: condition && .compare(field: "kind", .equal, 1))
+      let query = AnyQuery("Spot", where: condition && .compare(field: "kind", .equal, 1))
       let tail = try QueryCompiler(places.type, TableColumns(places.type)).tail(query)
       let plan = try store.read { transaction in
         let explain = try PreparedStatement(

@@ -6,7 +6,7 @@ struct PlaceIndexTests {
   @Test("An index follows every insert, update, deletion and answer of a server", arguments: 0..<10)
   func writes(seed: UInt64) throws {
     var places = RandomPlaces(seed: seed)
-    let store = try Store(inMemory: Schema(types: [places.type]))
+    let store = try Store(inMemory: StoreSchema(types: [places.type]))
     for _ in 0..<30 {
       try store.write { transaction in
         for _ in 0..<20 {
@@ -28,7 +28,7 @@ struct PlaceIndexTests {
         }
       }
       if places.random.chance(0.3) {
-        let all = try store.fetch(RecordQuery("Spot"))
+        let all = try store.fetch(AnyQuery("Spot"))
         let query = places.query()
         #expect(
           try store.fetch(query).map(\.id) == query.evaluate(over: all, schema: places.type).map(\.id),
@@ -42,7 +42,7 @@ struct PlaceIndexTests {
   func rollback() throws {
     struct Stop: Error {}
     var places = RandomPlaces(seed: 5)
-    let store = try Store(inMemory: Schema(types: [places.type]))
+    let store = try Store(inMemory: StoreSchema(types: [places.type]))
     try store.write { transaction in for id in 0..<50 { try transaction.insert(places.record(id)) } }
     #expect(throws: Stop.self) {
       try store.write { transaction in
@@ -52,7 +52,7 @@ struct PlaceIndexTests {
       }
     }
     #expect(try store.diagnose().findings == [])
-    #expect(try store.count(RecordQuery("Spot")) == 50)
+    #expect(try store.count(AnyQuery("Spot")) == 50)
   }
 
   @Test(
@@ -67,7 +67,7 @@ struct PlaceIndexTests {
     ])
   func repair(fault: String, check: String, phrase: String) throws {
     var places = RandomPlaces(seed: 6)
-    let store = try Store(inMemory: Schema(types: [places.type]))
+    let store = try Store(inMemory: StoreSchema(types: [places.type]))
     try store.write { transaction in for id in 0..<400 { try transaction.insert(places.record(id)) } }
     #expect(try store.diagnose().findings == [])
     try store.tamper(fault)
@@ -76,9 +76,9 @@ struct PlaceIndexTests {
     #expect(diagnosis.findings.first?.message.contains(phrase) == true, "\(diagnosis.findings)")
     #expect(diagnosis.isRepairable && !diagnosis.isHealthy)
     #expect(try store.repair(diagnosis).findings == [])
-    let all = try store.fetch(RecordQuery("Spot"))
-    let query = RecordQuery(
-      "Spot", order: [Ordering("at", distanceFrom: Coordinate(latitude: 0, longitude: 180))], limit: 50)
+    let all = try store.fetch(AnyQuery("Spot"))
+    let query = AnyQuery(
+      "Spot", order: [SortKey("at", distanceFrom: Coordinate(latitude: 0, longitude: 180))], limit: 50)
     #expect(try store.fetch(query) == query.evaluate(over: all, schema: places.type))
   }
 
@@ -86,10 +86,10 @@ struct PlaceIndexTests {
   func migrations() throws {
     let folder = try TemporaryFolder()
     let here = Coordinate(latitude: 47, longitude: 179.9)
-    let near = Predicate.near(field: "at", centre: here, metres: 10)
+    let near = Condition.near(field: "at", centre: here, metres: 10)
     func open(_ version: Int, _ type: TypeSchema?, _ steps: Migration.Step...) throws -> Store {
       try Store(
-        at: folder.database, schema: Schema(version: version, types: type.map { [$0] } ?? []),
+        at: folder.database, schema: StoreSchema(version: version, types: type.map { [$0] } ?? []),
         migrations: steps.map { Migration(to: version, $0) })
     }
     func indexes(_ store: Store) throws -> Int64 {
@@ -99,17 +99,17 @@ struct PlaceIndexTests {
       FieldSchema(name, .coordinate, optional: true, default: .coordinate(here), indexed: indexed)
     }
     var store = try open(1, TypeSchema("Note", fields: [at("at", indexed: false)]))
-    try store.write { try $0.insert(Record("Note", id: "1")) }
+    try store.write { try $0.insert(AnyRecord("Note", id: "1")) }
     #expect(try indexes(store) == 0)
     try store.close()
     store = try open(2, TypeSchema("Note", fields: [at("at", indexed: true), at("to", indexed: true)]))
-    #expect(try store.count(RecordQuery("Note", where: near)) == 1)
+    #expect(try store.count(AnyQuery("Note", where: near)) == 1)
     #expect(try store.diagnose().findings == [])
     try store.close()
     store = try open(
       3, TypeSchema("Memo", fields: [at("at", indexed: true), at("end", indexed: true)]),
       .renameType(from: "Note", to: "Memo"), .renameField(type: "Memo", from: "to", to: "end"))
-    #expect(try store.count(RecordQuery("Memo", where: near)) == 1)
+    #expect(try store.count(AnyQuery("Memo", where: near)) == 1)
     #expect(
       try store.count("SELECT count(*) FROM sqlite_master WHERE name LIKE 'bothy\\_geo(Note%' ESCAPE '\\'")
         == 0)
@@ -118,7 +118,7 @@ struct PlaceIndexTests {
     store = try open(
       4, TypeSchema("Memo", fields: [at("at", indexed: false)]), .dropField(type: "Memo", field: "end"))
     #expect(try indexes(store) == 0)
-    #expect(try store.count(RecordQuery("Memo", where: near)) == 1)
+    #expect(try store.count(AnyQuery("Memo", where: near)) == 1)
     try store.close()
     store = try open(5, TypeSchema("Memo", fields: [at("at", indexed: true)]))
     try store.close()
@@ -133,32 +133,32 @@ struct PlaceIndexTests {
       FieldSchema(name, .coordinate, optional: true, indexed: true)
     }
     let store = try Store(
-      inMemory: Schema(types: [
+      inMemory: StoreSchema(types: [
         TypeSchema("A", fields: [place("b"), place("b_node"), place("b_insert"), place("b_parent")]),
         TypeSchema("A_b", fields: [place("node"), place("c")]), TypeSchema("A_b_node", fields: [place("c")]),
       ]))
     let here = FieldValue.coordinate(Coordinate(latitude: 1, longitude: 2))
-    try store.write { try $0.insert(Record("A", id: "1", ["b_node": here])) }
-    #expect(try store.count(RecordQuery("A", where: .compare(field: "b_node", .equal, here))) == 1)
-    #expect(try store.count(RecordQuery("A", where: .compare(field: "b", .equal, here))) == 0)
+    try store.write { try $0.insert(AnyRecord("A", id: "1", ["b_node": here])) }
+    #expect(try store.count(AnyQuery("A", where: .compare(field: "b_node", .equal, here))) == 1)
+    #expect(try store.count(AnyQuery("A", where: .compare(field: "b", .equal, here))) == 0)
     #expect(try store.diagnose().findings == [])
   }
 
   @Test("Live answers by distance come when they change, and not when something far away does")
   func live() async throws {
     let places = RandomPlaces(seed: 8)
-    let store = try Store(inMemory: Schema(types: [places.type]))
+    let store = try Store(inMemory: StoreSchema(types: [places.type]))
     @Sendable func at(_ longitude: Double) -> FieldValue {
       .coordinate(Coordinate(latitude: 0, longitude: longitude))
     }
     try await store.write { transaction in
-      try transaction.insert(Record("Spot", id: "a", ["at": at(179)]))
-      try transaction.insert(Record("Spot", id: "b", ["at": at(-178)]))
-      try transaction.insert(Record("Spot", id: "c", ["at": at(10)]))
+      try transaction.insert(AnyRecord("Spot", id: "a", ["at": at(179)]))
+      try transaction.insert(AnyRecord("Spot", id: "b", ["at": at(-178)]))
+      try transaction.insert(AnyRecord("Spot", id: "c", ["at": at(10)]))
     }
     let here = Coordinate(latitude: 0, longitude: 180)
-    let nearest = RecordQuery("Spot", order: [Ordering("at", distanceFrom: here)], limit: 2)
-    let around = RecordQuery("Spot", where: .near(field: "at", centre: here, metres: 300_000))
+    let nearest = AnyQuery("Spot", order: [SortKey("at", distanceFrom: here)], limit: 2)
+    let around = AnyQuery("Spot", where: .near(field: "at", centre: here, metres: 300_000))
     var first = store.values(of: nearest).makeAsyncIterator()
     var second = store.counts(of: around).makeAsyncIterator()
     #expect(try await first.next()?.map(\.id) == ["a", "b"])

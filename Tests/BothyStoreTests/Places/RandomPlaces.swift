@@ -35,14 +35,14 @@ struct RandomPlaces {
       latitude: .random(in: -90...90, using: &random), longitude: .random(in: -180...180, using: &random))
   }
 
-  mutating func record(_ id: Int) -> Record {
-    var record = Record("Spot", id: "\(id)", ["kind": .int(.random(in: 0...4, using: &random))])
+  mutating func record(_ id: Int) -> AnyRecord {
+    var record = AnyRecord("Spot", id: "\(id)", ["kind": .int(.random(in: 0...4, using: &random))])
     if random.chance(0.9) { record["at"] = .coordinate(coordinate()) }
     if random.chance(0.3) { record["home"] = .coordinate(coordinate()) }
     return record
   }
 
-  mutating func condition() -> Predicate {
+  mutating func condition() -> Condition {
     let field = random.pick(["at", "at", "home"])
     if random.chance(0.5) {
       let metres = random.pick([0, 1, 1000, 1e5, 1e6, 1e7, 2.1e7]) * .random(in: 0...1, using: &random)
@@ -53,19 +53,19 @@ struct RandomPlaces {
     return .inside(field: field, GeoBox(west: west, south: parallels[0], east: east, north: parallels[1]))
   }
 
-  mutating func query() -> RecordQuery {
-    var query = RecordQuery("Spot")
+  mutating func query() -> AnyQuery {
+    var query = AnyQuery("Spot")
     if random.chance(0.5) { query.filter = condition() }
     if random.chance(0.3) { query.filter = query.filter || .not(condition()) }
     if random.chance(0.4) { query.filter = query.filter && .compare(field: "kind", .less, 2) }
     if random.chance(0.8) {
       query.order = [
-        Ordering(
+        SortKey(
           random.pick(["at", "at", "home"]), distanceFrom: coordinate(), ascending: random.chance(0.85))
       ]
     }
     if random.chance(0.2) {
-      query.order.insert(Ordering("kind"), at: .random(in: 0...query.order.count, using: &random))
+      query.order.insert(SortKey("kind"), at: .random(in: 0...query.order.count, using: &random))
     }
     if random.chance(0.8) { query.limit = random.pick([0, 1, 5, 20, 400]) }
     if random.chance(0.3) { query.offset = random.pick([1, 7, 250]) }

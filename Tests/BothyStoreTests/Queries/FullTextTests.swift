@@ -28,15 +28,15 @@ import Testing
   }
 
   private func answer(_ store: Store, _ text: String) throws -> [String] {
-    try store.fetch(RecordQuery("Todo", where: .matches(text))).map(\.id)
+    try store.fetch(AnyQuery("Todo", where: .matches(text))).map(\.id)
   }
 
   @Test("a search finds on a device what the reference and a server's document find", arguments: searches)
   func agreement(search: String) throws {
     let store = try Store(inMemory: todoSchema)
     try filled(store)
-    let records = try store.fetch(RecordQuery("Todo"))
-    let expected = try RecordQuery("Todo", where: .matches(search)).evaluate(
+    let records = try store.fetch(AnyQuery("Todo"))
+    let expected = try AnyQuery("Todo", where: .matches(search)).evaluate(
       over: records, schema: Todo.schema)
     #expect(try answer(store, search) == expected.map(\.id))
     let found = try store.read { transaction in

@@ -8,7 +8,7 @@ import Testing
     try store.write { try $0.insert(Todo("a")) }
     for count in 1...300 {
       let ids = (0..<count).map { FieldValue.text($0 == 0 ? "a" : "\($0)") }
-      #expect(try store.fetch(Query<Todo>().where(.oneOf(field: "id", ids))).count == 1)
+      #expect(try store.fetch(RecordQuery<Todo>().where(.oneOf(field: "id", ids))).count == 1)
     }
     let kept = try store.read { $0.database.keptQueries }
     #expect(kept > 0 && kept <= PreparedStatement.queryLimit)
@@ -17,7 +17,7 @@ import Testing
   @Test("a query that is asked again is not prepared again")
   func again() throws {
     let store = try Store(inMemory: todoSchema)
-    for _ in 0..<20 { _ = try store.fetch(Query<Todo>().where(.compare(field: "done", .equal, true))) }
+    for _ in 0..<20 { _ = try store.fetch(RecordQuery<Todo>().where(.compare(field: "done", .equal, true))) }
     #expect(try store.read { $0.database.keptQueries } == 1)
   }
 }

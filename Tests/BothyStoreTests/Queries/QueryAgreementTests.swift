@@ -7,7 +7,7 @@ import Testing
   func agreement(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(40)
-    let store = try Store(inMemory: Schema(types: [world.type]))
+    let store = try Store(inMemory: StoreSchema(types: [world.type]))
     try fill(store, records)
     for round in 0..<40 {
       let query = world.query()
@@ -23,11 +23,11 @@ import Testing
   @Test("A query survives its JSON document", arguments: 0..<40)
   func json(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)
-    let schema = Schema(types: [world.type])
+    let schema = StoreSchema(types: [world.type])
     for _ in 0..<40 {
       let query = try world.query().checked(for: world.type)
       let text = query.json.canonicalText
-      let again = try RecordQuery(json: JSONValue(parsing: text), schema: schema)
+      let again = try AnyQuery(json: JSONValue(parsing: text), schema: schema)
       #expect(again.json.canonicalText == text, "seed \(seed)")
       let records = world.records(20)
       #expect(
@@ -44,8 +44,8 @@ import Testing
       let predicate = world.predicate(depth: 3)
       let again = try WhereParser.parse(predicate.description)
       #expect(
-        try RecordQuery("Item", where: again).evaluate(over: records, schema: world.type)
-          == RecordQuery("Item", where: predicate).evaluate(over: records, schema: world.type),
+        try AnyQuery("Item", where: again).evaluate(over: records, schema: world.type)
+          == AnyQuery("Item", where: predicate).evaluate(over: records, schema: world.type),
         "seed \(seed): \(predicate)")
     }
   }
@@ -54,7 +54,7 @@ import Testing
   func pages(seed: UInt64) async throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(60)
-    let store = try Store(inMemory: Schema(types: [world.type]))
+    let store = try Store(inMemory: StoreSchema(types: [world.type]))
     try fill(store, records)
     for _ in 0..<10 {
       var query = world.query()
@@ -69,7 +69,7 @@ import Testing
   }
 
   /// Rows as a server would have given them, so that containers and versions vary.
-  private func fill(_ store: Store, _ records: [Record]) throws {
+  private func fill(_ store: Store, _ records: [AnyRecord]) throws {
     try store.write { transaction in
       let table = try transaction.catalog.table("Item")
       let create = """
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  private func document(_ record: Record) -> String {
+  private func document(_ record: AnyRecord) -> String {
     var writer = JSONWriter()
     writer.beginObject()
     for (name, value) in record.fields {
@@ -111,7 +111,7 @@ import Testing
     return writer.string
   }
 
-  private func documents(_ store: Store, _ query: RecordQuery, _ type: TypeSchema) throws -> [String] {
+  private func documents(_ store: Store, _ query: AnyQuery, _ type: TypeSchema) throws -> [String] {
     let tail = try QueryCompiler(type, DocumentColumns()).tail(query)
     return try store.read { transaction in
       let select = try PreparedStatement(

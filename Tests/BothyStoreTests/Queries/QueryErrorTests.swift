@@ -12,13 +12,13 @@ import Testing
     ])
 
   init() throws {
-    store = try Store(inMemory: Schema(types: [type]))
-    try store.write { try $0.insert(Record("Spot", id: "1", ["name": "one"])) }
+    store = try Store(inMemory: StoreSchema(types: [type]))
+    try store.write { try $0.insert(AnyRecord("Spot", id: "1", ["name": "one"])) }
   }
 
   @Test("What a query can't ask is refused with what is possible")
   func refused() throws {
-    let table: [(Predicate, StoreError.Code, String)] = [
+    let table: [(Condition, StoreError.Code, String)] = [
       (.compare(field: "nam", .equal, "x"), .unknownField, "name, size, at"),
       (.compare(field: "size", .equal, "x"), .invalidQuery, "a whole number"),
       (.compare(field: "size", .equal, 1.5), .invalidQuery, "Spot.size"),
@@ -42,21 +42,21 @@ import Testing
     ]
     for (predicate, code, part) in table {
       let error = try #require(throws: StoreError.self) {
-        try store.fetch(RecordQuery("Spot", where: predicate))
+        try store.fetch(AnyQuery("Spot", where: predicate))
       }
       #expect(error.code == code && error.message.contains(part), "\(error)")
     }
     let (here, nowhere) = (Coordinate(latitude: 0, longitude: 0), Coordinate(latitude: 0, longitude: .nan))
     for query in [
-      RecordQuery("Spot", order: [Ordering("size", distanceFrom: here)]),
-      RecordQuery("Spot", order: [Ordering("at", distanceFrom: nowhere)], limit: 1),
-      RecordQuery("Spot", where: .near(field: "at", centre: nowhere, metres: 1)),
-      RecordQuery("Spot", where: .near(field: "at", centre: here, metres: .infinity)),
-      RecordQuery("Spot", where: .inside(field: "at", GeoBox(west: 0, south: -.infinity, east: 1, north: 1))),
-      RecordQuery("Spot", where: .compare(field: "at", .equal, .coordinate(nowhere))),
-      RecordQuery("Spot", order: [Ordering("at")]), RecordQuery("Spot", limit: -1),
-      RecordQuery("Spot", offset: -1),
-      RecordQuery("Spot", include: ["name"]),
+      AnyQuery("Spot", order: [SortKey("size", distanceFrom: here)]),
+      AnyQuery("Spot", order: [SortKey("at", distanceFrom: nowhere)], limit: 1),
+      AnyQuery("Spot", where: .near(field: "at", centre: nowhere, metres: 1)),
+      AnyQuery("Spot", where: .near(field: "at", centre: here, metres: .infinity)),
+      AnyQuery("Spot", where: .inside(field: "at", GeoBox(west: 0, south: -.infinity, east: 1, north: 1))),
+      AnyQuery("Spot", where: .compare(field: "at", .equal, .coordinate(nowhere))),
+      AnyQuery("Spot", order: [SortKey("at")]), AnyQuery("Spot", limit: -1),
+      AnyQuery("Spot", offset: -1),
+      AnyQuery("Spot", include: ["name"]),
     ] {
       let asked = #expect(throws: StoreError.self, "\(query)") { try store.fetch(query) }
       #expect(asked?.code == .invalidQuery, "\(query)")
@@ -71,13 +71,14 @@ import Testing
     let nowhere = Coordinate(latitude: latitude, longitude: 0)
     let id = RecordID(type: "Spot", id: "1")
     expect(.invalidValue) { try store.write { _ = try $0.update(id, fields: ["at": .coordinate(nowhere)]) } }
-    let errands = try Store(inMemory: Schema(Errand.self))
+    let errands = try Store(inMemory: StoreSchema(Errand.self))
     expect(.invalidValue) { try errands.write { try $0.insert(Errand("1", "x", place: nowhere)) } }
     try errands.write { try $0.insert(Errand("1", "x", place: Coordinate(latitude: 90, longitude: -180))) }
     expect(.invalidValue) {
       _ = try errands.write { try $0.update(Errand.self, id: "1") { $0.place = nowhere } }
     }
-    #expect(try errands.fetch(Query<Errand>()).first?.place == Coordinate(latitude: 90, longitude: -180))
+    #expect(
+      try errands.fetch(RecordQuery<Errand>()).first?.place == Coordinate(latitude: 90, longitude: -180))
   }
 
   @Test("Values are brought to the kind of their field")
@@ -85,11 +86,11 @@ import Testing
     try store.write {
       try $0.update(RecordID(type: "Spot", id: "1"), fields: ["size": 2, "when": .date(0)])
     }
-    let queries: [Predicate] = [
+    let queries: [Condition] = [
       .compare(field: "size", .equal, 2.0), .compare(field: "when", .equal, "1970-01-01"),
       .compare(field: "when", .equal, 0), .oneOf(field: "when", ["1970-01-01T00:00:00Z"]),
     ]
-    for predicate in queries { #expect(try store.count(RecordQuery("Spot", where: predicate)) == 1) }
+    for predicate in queries { #expect(try store.count(AnyQuery("Spot", where: predicate)) == 1) }
   }
 
   @Test("Text never becomes SQL, a pattern or full-text syntax")
@@ -99,48 +100,49 @@ import Testing
       "{}[]()",
     ]
     let store = try Store(
-      inMemory: Schema(types: [TypeSchema("Spot", fields: [FieldSchema("name", .text, fullText: true)])]))
+      inMemory: StoreSchema(types: [TypeSchema("Spot", fields: [FieldSchema("name", .text, fullText: true)])])
+    )
     for text in hostile {
       #expect(
-        try store.count(RecordQuery("Spot", where: .contains(field: "name", text, ignoringCase: true))) == 0)
-      #expect(try store.count(RecordQuery("Spot", where: .matches(text))) == 0)
-      #expect(try store.count(RecordQuery("Spot", container: text)) == 0)
+        try store.count(AnyQuery("Spot", where: .contains(field: "name", text, ignoringCase: true))) == 0)
+      #expect(try store.count(AnyQuery("Spot", where: .matches(text))) == 0)
+      #expect(try store.count(AnyQuery("Spot", container: text)) == 0)
       for name in ["field", text] {
-        let query = RecordQuery(
-          "Spot", where: .compare(field: name, .equal, .text(text)), order: [Ordering(text)])
+        let query = AnyQuery(
+          "Spot", where: .compare(field: name, .equal, .text(text)), order: [SortKey(text)])
         let error = try #require(throws: StoreError.self) { try store.fetch(query) }
         #expect(error.code == .unknownField)
       }
     }
-    #expect(throws: StoreError.self) { try store.fetch(RecordQuery("Spot\"; DROP")) }
+    #expect(throws: StoreError.self) { try store.fetch(AnyQuery("Spot\"; DROP")) }
   }
 
   @Test("Deep conditions are within SQLite's limits")
   func deep() throws {
-    var deep = Predicate.compare(field: "name", .equal, "one")
-    for level in 0..<Predicate.maximumDepth - 1 {
-      let other = Predicate.compare(field: "size", .greater, .int(Int64(level)))
+    var deep = Condition.compare(field: "name", .equal, "one")
+    for level in 0..<Condition.maximumDepth - 1 {
+      let other = Condition.compare(field: "size", .greater, .int(Int64(level)))
       deep = level.isMultiple(of: 2) ? .and([.not(other), deep]) : .or([other, deep])
     }
-    #expect(try store.count(RecordQuery("Spot", where: deep)) == 1)
+    #expect(try store.count(AnyQuery("Spot", where: deep)) == 1)
     // Each level holds a chain as long as the rest of the tree.
-    var chain = Predicate.compare(field: "name", .equal, "one")
+    var chain = Condition.compare(field: "name", .equal, "one")
     var comb = chain
-    for level in 0..<Predicate.maximumDepth - 1 {
+    for level in 0..<Condition.maximumDepth - 1 {
       let isAnd = level.isMultiple(of: 2)
       comb = isAnd ? .and([chain, comb]) : .or([chain, comb])
       chain = isAnd ? .and([chain, .not(.none)]) : .or([.none, chain])
     }
-    #expect(try store.count(RecordQuery("Spot", where: comb)) == 1)
+    #expect(try store.count(AnyQuery("Spot", where: comb)) == 1)
   }
 
   @Test("Wide conditions are within SQLite's limits")
   func wide() throws {
-    let wide = Predicate.or((0..<9000).map { .compare(field: "size", .equal, .int(Int64($0))) })
-    #expect(try store.count(RecordQuery("Spot", where: wide)) == 0)
-    let list = Predicate.oneOf(field: "name", (0..<9000).map { .text("\($0)") } + ["one"])
-    #expect(try store.count(RecordQuery("Spot", where: list)) == 1)
-    #expect(try store.count(RecordQuery("Spot", where: .not(list))) == 0)
+    let wide = Condition.or((0..<9000).map { .compare(field: "size", .equal, .int(Int64($0))) })
+    #expect(try store.count(AnyQuery("Spot", where: wide)) == 0)
+    let list = Condition.oneOf(field: "name", (0..<9000).map { .text("\($0)") } + ["one"])
+    #expect(try store.count(AnyQuery("Spot", where: list)) == 1)
+    #expect(try store.count(AnyQuery("Spot", where: .not(list))) == 0)
   }
 
   @Test(
@@ -159,7 +161,7 @@ import Testing
       "{\"type\":\"Spot\",\"order\":[\"-\"]}", "{\"type\":\"Nobody\"}", "{\"type\":\"Spot\",\"limit\":1.5}",
     ])
   func documents(text: String) throws {
-    let schema = Schema(types: [type])
-    #expect(throws: StoreError.self) { try RecordQuery(json: JSONValue(parsing: text), schema: schema) }
+    let schema = StoreSchema(types: [type])
+    #expect(throws: StoreError.self) { try AnyQuery(json: JSONValue(parsing: text), schema: schema) }
   }
 }

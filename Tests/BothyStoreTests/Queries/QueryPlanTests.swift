@@ -9,8 +9,8 @@ import Testing
       FieldSchema("rank", .int, indexed: true), FieldSchema("due", .date, optional: true, indexed: true),
     ])
 
-  private func plan(_ query: RecordQuery) throws -> String {
-    let store = try Store(inMemory: Schema(types: [Self.type]))
+  private func plan(_ query: AnyQuery) throws -> String {
+    let store = try Store(inMemory: StoreSchema(types: [Self.type]))
     let tail = try QueryCompiler(Self.type, TableColumns(Self.type)).tail(query)
     return try store.read { transaction in
       let select = try PreparedStatement(
@@ -24,15 +24,15 @@ import Testing
 
   @Test("a page in descending order begins at its place in the index")
   func descending() throws {
-    let record = Record("Item", id: "m", ["rank": 500])
-    var query = RecordQuery("Item", order: [Ordering("rank", ascending: false)], limit: 10)
+    let record = AnyRecord("Item", id: "m", ["rank": 500])
+    var query = AnyQuery("Item", order: [SortKey("rank", ascending: false)], limit: 10)
     query.filter = query.continuations(after: record, Self.type).first ?? .none
     #expect(try plan(query).contains("(rank<?)"))
   }
 
   @Test("a tree of containers is read by ranges of an index")
   func tree() throws {
-    let query = RecordQuery("Item", container: "trips/alps", includesChildren: true)
+    let query = AnyQuery("Item", container: "trips/alps", includesChildren: true)
     let found = try plan(query)
     #expect(!found.contains("SCAN"), "\(found)")
     #expect(found.contains("_container>? AND _container<?"), "\(found)")
@@ -40,13 +40,13 @@ import Testing
 
   @Test("one container is read by an index")
   func container() throws {
-    let found = try plan(RecordQuery("Item", container: "trips/alps"))
+    let found = try plan(AnyQuery("Item", container: "trips/alps"))
     #expect(!found.contains("SCAN"), "\(found)")
   }
 
   @Test("a tree holds its own container, those below it and no neighbour")
   func members() throws {
-    let store = try Store(inMemory: Schema(types: [Self.type]))
+    let store = try Store(inMemory: StoreSchema(types: [Self.type]))
     let containers = [
       "Item", "Item/a", "Items", "trips", "trips/alps", "trips/alps/day", "trips/alps-2", "trips0", "",
     ]
@@ -58,7 +58,7 @@ import Testing
       }
     }
     for root in containers + ["none"] {
-      let query = RecordQuery("Item", container: root, includesChildren: true)
+      let query = AnyQuery("Item", container: root, includesChildren: true)
       let expected = containers.filter { root.isEmpty || $0 == root || $0.hasPrefix(root + "/") }
       #expect(try store.fetch(query).map(\.id) == expected.sorted(), "\(root)")
     }

@@ -23,9 +23,9 @@ struct RandomQueries {
     self.random = random
   }
 
-  mutating func records(_ count: Int) -> [Record] {
+  mutating func records(_ count: Int) -> [AnyRecord] {
     (0..<count).map { index in
-      var record = Record("Item", id: "\(random.pick(["a", "B", "é", "z"]))\(index)")
+      var record = AnyRecord("Item", id: "\(random.pick(["a", "B", "é", "z"]))\(index)")
       if type.isSynced {
         record.container = random.pick(["Item", "trips/oslo", "x"])
         record.version = random.chance(0.5) ? random.pick(["1", "2", "10"]) : nil
@@ -38,15 +38,15 @@ struct RandomQueries {
     }
   }
 
-  mutating func query() -> RecordQuery {
-    var query = RecordQuery("Item", where: predicate(depth: 3))
+  mutating func query() -> AnyQuery {
+    var query = AnyQuery("Item", where: predicate(depth: 3))
     let sortable = type.fields.filter { Self.ordered.contains($0.kind.name) }.map(\.name)
     let pseudo = ["id", "container", "version", "created", "_modified", "owner"]
     for name in (sortable + pseudo).shuffled(using: &random)
       .prefix(Int.random(in: 0...3, using: &random))
-    { query.order.append(Ordering(name, ascending: random.chance(0.5))) }
+    { query.order.append(SortKey(name, ascending: random.chance(0.5))) }
     for field in type.fields where field.kind == .coordinate && random.chance(0.4) {
-      let key = Ordering(field.name, distanceFrom: coordinate(), ascending: random.chance(0.7))
+      let key = SortKey(field.name, distanceFrom: coordinate(), ascending: random.chance(0.7))
       query.order.insert(key, at: .random(in: 0...query.order.count, using: &random))
     }
     if random.chance(0.4) { query.limit = Int.random(in: 0...12, using: &random) }
@@ -57,7 +57,7 @@ struct RandomQueries {
 
   static let ordered: Set<String> = ["bool", "int", "double", "string", "date", "uuid", "reference"]
 
-  mutating func predicate(depth: Int) -> Predicate {
+  mutating func predicate(depth: Int) -> Condition {
     if depth > 0 && random.chance(0.6) {
       let parts = (0..<Int.random(in: 0...3, using: &random)).map { _ in predicate(depth: depth - 1) }
       switch Int.random(in: 0..<3, using: &random) {
@@ -72,19 +72,19 @@ struct RandomQueries {
     if random.chance(0.1) {
       let time = FieldValue.date(random.pick([0, 1, 2]))
       return .compare(
-        field: random.pick(["_created", "modified"]), random.pick(Predicate.Comparison.allCases),
+        field: random.pick(["_created", "modified"]), random.pick(Condition.Comparison.allCases),
         random.pick([time, .null]))
     }
     if random.chance(0.1) {
       return .compare(
         field: random.pick(["id", "owner", "_owner", "version", "container"]),
-        random.pick(Predicate.Comparison.allCases),
+        random.pick(Condition.Comparison.allCases),
         random.pick(["a1", "1", "10", "Item", "ann", .null]))
     }
     return leaf(random.pick(type.fields))
   }
 
-  private mutating func leaf(_ field: FieldSchema) -> Predicate {
+  private mutating func leaf(_ field: FieldSchema) -> Condition {
     let name = field.name
     if random.chance(0.1) { return .compare(field: name, random.pick([.equal, .notEqual]), .null) }
     switch field.kind {
@@ -102,12 +102,12 @@ struct RandomQueries {
       if random.chance(0.2) { values.append(.null) }
       return .oneOf(field: name, values)
     }
-    let all = Predicate.Comparison.allCases
+    let all = Condition.Comparison.allCases
     let possible = Self.ordered.contains(field.kind.name) ? all : [.equal, .notEqual]
     return .compare(field: name, random.pick(possible), random.chance(0.1) ? .null : value(field.kind))
   }
 
-  private mutating func place(_ name: String) -> Predicate {
+  private mutating func place(_ name: String) -> Condition {
     if random.chance(0.6) {
       return .near(
         field: name, centre: coordinate(), metres: random.pick([0, 1000, 300_000, 2e6, 1.1e7, 2.1e7]))

@@ -79,7 +79,7 @@ struct Note: Entity {
   let noon = Date(timeIntervalSince1970: 1_800_000_000)
 
   init() throws {
-    store = try Store(inMemory: Schema(Errand.self, Note.self))
+    store = try Store(inMemory: StoreSchema(Errand.self, Note.self))
     try store.write { transaction in
       try transaction.insert(Errand("1", "Buy milk", due: noon))
       try transaction.insert(Errand("2", "Sell bread", done: true, after: ["1"]))
@@ -90,11 +90,11 @@ struct Note: Entity {
     }
   }
 
-  private func ids(_ query: Query<Errand>) throws -> [String] { try store.fetch(query).map(\.id) }
+  private func ids(_ query: RecordQuery<Errand>) throws -> [String] { try store.fetch(query).map(\.id) }
 
   @Test("Conditions on typed fields")
   func typed() throws {
-    let all = Query<Errand>()
+    let all = RecordQuery<Errand>()
     #expect(try ids(all) == ["1", "2", "3", "4"])
     #expect(try ids(all.where { $0.done == false && $0.due < noon }) == ["3"])
     #expect(try ids(all.where { $0.due == nil || $0.title.hasPrefix("Buy") }) == ["1", "2", "4"])
@@ -121,7 +121,7 @@ struct Note: Entity {
 
   @Test("Conditions by name on an entity without declared fields")
   func untyped() throws {
-    let all = Query<Note>()
+    let all = RecordQuery<Note>()
     #expect(try store.fetch(all.where { $0.stars > 3 }).map(\.id) == ["b"])
     #expect(try store.fetch(all.where { $0.text == nil }).map(\.id) == ["a"])
     #expect(try store.fetch(all.where { $0.text == "hello" && $0.stars.isIn([5]) }).map(\.id) == ["b"])
@@ -136,9 +136,9 @@ struct Note: Entity {
   func nested() throws {
     var pairs = 0
     try store.read { transaction in
-      try transaction.forEach(Query<Errand>()) { _ in
-        try transaction.forEach(Query<Errand>()) { _ in pairs += 1 }
-        pairs += try transaction.fetch(Query<Errand>()).count
+      try transaction.forEach(RecordQuery<Errand>()) { _ in
+        try transaction.forEach(RecordQuery<Errand>()) { _ in pairs += 1 }
+        pairs += try transaction.fetch(RecordQuery<Errand>()).count
       }
     }
     #expect(pairs == 32)
@@ -148,18 +148,19 @@ struct Note: Entity {
   func manyIDs() async throws {
     #expect(try await store.fetch(Errand.self, ids: ["4", "nobody", "1"]).map(\.id) == ["4", "1"])
     #expect(try await store.fetch(Errand.self, ids: ["2"]).map(\.id) == ["2"])
-    #expect(try await store.fetch(Query<Errand>()).count == 4)
-    #expect(try await store.read { try $0.first(Query<Errand>().order { $0.title.descending }) }?.id == "2")
+    #expect(try await store.fetch(RecordQuery<Errand>()).count == 4)
+    #expect(
+      try await store.read { try $0.first(RecordQuery<Errand>().order { $0.title.descending }) }?.id == "2")
   }
 
   @Test("An import counts, goes on in batches and stops when cancelled")
   func importing() async throws {
-    let records = (0..<25).map { Record("Note", id: "\($0)", ["stars": .int(Int64($0))]) }
+    let records = (0..<25).map { AnyRecord("Note", id: "\($0)", ["stars": .int(Int64($0))]) }
     let first = try await store.importRecords(records.prefix(10), batch: 4)
     #expect(first == ImportProgress(inserted: 10, updated: 0))
     let second = try await store.importRecords(records, batch: 4)
     #expect(second.inserted == 15 && second.updated == 10)
-    let (stream, continuation) = AsyncStream.makeStream(of: Record.self)
+    let (stream, continuation) = AsyncStream.makeStream(of: AnyRecord.self)
     for record in records { continuation.yield(record) }
     continuation.finish()
     #expect(try await store.importRecords(from: stream).updated == 25)
@@ -169,6 +170,6 @@ struct Note: Entity {
     }
     let error = await #expect(throws: StoreError.self) { try await task.value }
     #expect(error?.code == .cancelled)
-    #expect(try await store.count(RecordQuery("Note")) == 27)
+    #expect(try await store.count(AnyQuery("Note")) == 27)
   }
 }

@@ -5,7 +5,7 @@ import Testing
   @Test("Every form is read, keywords in any case")
   func forms() throws {
     let due = Timestamp(rfc3339: "2026-12-01")?.milliseconds ?? 0
-    let table: [(String, Predicate)] = [
+    let table: [(String, Condition)] = [
       ("", .all),
       ("done = false", .compare(field: "done", .equal, false)),
       ("done == false", .compare(field: "done", .equal, false)),
@@ -91,20 +91,20 @@ import Testing
 
   @Test("Sort keys are read, and errors point at the key")
   func order() throws {
-    #expect(try Ordering.parse("-due, title") == [Ordering("due", ascending: false), Ordering("title")])
-    #expect(try Ordering.parse(" ") == [])
+    #expect(try SortKey.parse("-due, title") == [SortKey("due", ascending: false), SortKey("title")])
+    #expect(try SortKey.parse(" ") == [])
     let here = Coordinate(latitude: 51.5, longitude: -0.1)
     let keys = [
-      Ordering("start", distanceFrom: here), Ordering("due"),
-      Ordering("end", distanceFrom: here, ascending: false),
+      SortKey("start", distanceFrom: here), SortKey("due"),
+      SortKey("end", distanceFrom: here, ascending: false),
     ]
-    #expect(try Ordering.parse("start nearest 51.5,-0.1, due, end FARTHEST 51.5, -0.1 ") == keys)
-    #expect(try Ordering.parse(keys.map(\.description).joined(separator: ",")) == keys)
+    #expect(try SortKey.parse("start nearest 51.5,-0.1, due, end FARTHEST 51.5, -0.1 ") == keys)
+    #expect(try SortKey.parse(keys.map(\.description).joined(separator: ",")) == keys)
     for (text, column) in [
       ("a,,b", 3), ("a, -", 4), ("a;b", 1), ("due desc", 1), ("a,at NEAREST 1", 3),
       ("at NEAREST 1,x", 1), ("at NEAR 1,2", 1), ("at NEAREST 1 2,3", 1),
     ] {
-      let error = try #require(throws: WhereSyntaxError.self) { try Ordering.parse(text) }
+      let error = try #require(throws: WhereSyntaxError.self) { try SortKey.parse(text) }
       #expect(error.column == column, "\(text)")
     }
   }

@@ -36,19 +36,19 @@ import Testing
 
   @Test("a number that is not finite is refused at the write, with its field named", arguments: numbers)
   func refused(number: Double) throws {
-    let store = try Store(inMemory: Schema(Price.self))
+    let store = try Store(inMemory: StoreSchema(Price.self))
     try store.write { try $0.insert(Price("a", 1)) }
     for write in [
       { try $0.insert(Price("b", number)) }, { try $0.insert(Price("b", 1, rate: number)) },
       { try $0.update(Price("a", number)) }, { try $0.save(Price("a", 1, rate: number)) },
-      { try $0.insert(Record("Price", id: "b", ["name": "p", "amount": .double(number)])) },
+      { try $0.insert(AnyRecord("Price", id: "b", ["name": "p", "amount": .double(number)])) },
       { _ = try $0.update(RecordID(type: "Price", id: "a"), fields: ["rate": .double(number)]) },
     ] as [(WriteTransaction) throws -> Void] {
       let error = #expect(throws: StoreError.self) { try store.write(write) }
       #expect(error?.code == .invalidValue)
       #expect(error?.message.contains("Price.") == true, "\(error?.message ?? "")")
     }
-    #expect(try store.fetch(Query<Price>()).map(\.amount) == [1])
+    #expect(try store.fetch(RecordQuery<Price>()).map(\.amount) == [1])
   }
 
   private struct Visit: Entity {
@@ -77,7 +77,7 @@ import Testing
 
   @Test("a date that no number of milliseconds says is refused at the write", arguments: numbers + [1e300])
   func dates(seconds: Double) throws {
-    let store = try Store(inMemory: Schema(Visit.self))
+    let store = try Store(inMemory: StoreSchema(Visit.self))
     try store.write { try $0.insert(Visit(id: "a", left: 2)) }
     for visit in [Visit(id: "b", at: seconds), Visit(id: "b", left: seconds)] {
       let error = #expect(throws: StoreError.self) { try store.write { try $0.insert(visit) } }
@@ -85,23 +85,23 @@ import Testing
       #expect(error?.message.contains("Visit.") == true, "\(error?.message ?? "")")
     }
     #expect(throws: StoreError.self) { try store.write { try $0.save(Visit(id: "a", at: seconds)) } }
-    #expect(try store.fetch(Query<Visit>()).map(\.left) == [Date(timeIntervalSince1970: 2)])
+    #expect(try store.fetch(RecordQuery<Visit>()).map(\.left) == [Date(timeIntervalSince1970: 2)])
   }
 
   @Test("a query that compares with a number that is not finite is refused", arguments: numbers)
   func compared(number: Double) throws {
-    let store = try Store(inMemory: Schema(Price.self))
+    let store = try Store(inMemory: StoreSchema(Price.self))
     expect(.invalidQuery) {
-      _ = try store.count(RecordQuery("Price", where: .compare(field: "amount", .less, .double(number))))
+      _ = try store.count(AnyQuery("Price", where: .compare(field: "amount", .less, .double(number))))
     }
     expect(.invalidQuery) {
-      _ = try store.count(RecordQuery("Price", where: .oneOf(field: "amount", [.double(number)])))
+      _ = try store.count(AnyQuery("Price", where: .oneOf(field: "amount", [.double(number)])))
     }
   }
 
   @Test("a schema with a default that is not finite is refused")
   func declared() throws {
     let type = TypeSchema("Price", fields: [FieldSchema("amount", .double, default: .double(.infinity))])
-    expect(.invalidSchema) { _ = try Store(inMemory: Schema(types: [type])) }
+    expect(.invalidSchema) { _ = try Store(inMemory: StoreSchema(types: [type])) }
   }
 }

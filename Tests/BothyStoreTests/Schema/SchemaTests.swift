@@ -5,7 +5,7 @@ import Testing
 struct SchemaTests {
   @Test("a schema document is read as it was written")
   func roundTrip() throws {
-    let schema = Schema(
+    let schema = StoreSchema(
       version: 3,
       types: [
         TypeSchema(
@@ -18,7 +18,7 @@ struct SchemaTests {
           ], writeMode: .remoteOnly, permissions: Permissions(read: .anyone)),
         TypeSchema("Place", fields: [FieldSchema("at", .coordinate)], synced: false),
       ])
-    #expect(try Schema(json: schema.json.canonicalText) == schema)
+    #expect(try StoreSchema(json: schema.json.canonicalText) == schema)
   }
 
   @Test(
@@ -36,7 +36,7 @@ struct SchemaTests {
       ([TypeSchema("A", fields: [FieldSchema("n", .int, default: "x")])], "default of A.n"),
     ])
   func refused(types: [TypeSchema], phrase: String) {
-    let error = #expect(throws: StoreError.self) { try Schema(types: types).validate() }
+    let error = #expect(throws: StoreError.self) { try StoreSchema(types: types).validate() }
     #expect(error?.code == .invalidSchema)
     #expect(error?.message.contains(phrase) == true, "\(error?.message ?? "")")
   }
@@ -51,6 +51,6 @@ struct SchemaTests {
       #"{"types": [{"name": "A", "fields": [{"name": "x", "type": "reference"}]}]}"#,
     ])
   func misspelt(document: String) {
-    expect(.invalidSchema) { _ = try Schema(json: document) }
+    expect(.invalidSchema) { _ = try StoreSchema(json: document) }
   }
 }

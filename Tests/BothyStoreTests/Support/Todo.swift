@@ -64,4 +64,4 @@ struct Tag: Entity, Equatable {
   }
 }
 
-let todoSchema = Schema(Todo.self, Tag.self)
+let todoSchema = StoreSchema(Todo.self, Tag.self)

@@ -6,7 +6,7 @@ struct DeleteRuleTests {
   /// A store of two types: Node with a reference and a list of references to Node under `rule`, and Leaf.
   private func store(_ rule: FieldKind.DeleteRule) throws -> Store {
     try Store(
-      inMemory: Schema(types: [
+      inMemory: StoreSchema(types: [
         TypeSchema(
           "Node",
           fields: [
@@ -21,7 +21,7 @@ struct DeleteRuleTests {
       for node in nodes {
         let parent = node.parent.map { FieldValue.text($0) } ?? .null
         try transaction.insert(
-          Record("Node", id: node.id, ["parent": parent, "friends": .list(node.friends)]))
+          AnyRecord("Node", id: node.id, ["parent": parent, "friends": .list(node.friends)]))
       }
     }
   }
@@ -30,7 +30,7 @@ struct DeleteRuleTests {
     try store.write { _ = try $0.delete(RecordID(type: "Node", id: id)) }
   }
 
-  private func node(_ id: String, in store: Store) throws -> Record? {
+  private func node(_ id: String, in store: Store) throws -> AnyRecord? {
     try store.record(RecordID(type: "Node", id: id))
   }
 
@@ -98,15 +98,15 @@ struct DeleteRuleTests {
   @Test("a denial deep in a cascade leaves everything as it was")
   func mixed() throws {
     let store = try Store(
-      inMemory: Schema(types: [
+      inMemory: StoreSchema(types: [
         TypeSchema("A", fields: []),
         TypeSchema("B", fields: [FieldSchema("a", .reference(to: "A", onDelete: .cascade))]),
         TypeSchema("C", fields: [FieldSchema("b", .reference(to: "B", onDelete: .deny))]),
       ]))
     try store.write { transaction in
-      try transaction.insert(Record("A", id: "1"))
-      try transaction.insert(Record("B", id: "1", ["a": "1"]))
-      try transaction.insert(Record("C", id: "1", ["b": "1"]))
+      try transaction.insert(AnyRecord("A", id: "1"))
+      try transaction.insert(AnyRecord("B", id: "1", ["a": "1"]))
+      try transaction.insert(AnyRecord("C", id: "1", ["b": "1"]))
     }
     expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "A", id: "1")) } }
     for type in ["A", "B", "C"] { #expect(try store.record(RecordID(type: type, id: "1")) != nil) }
@@ -115,13 +115,13 @@ struct DeleteRuleTests {
   @Test("records with the same id of another type are not mistaken for the target")
   func sameIDs() throws {
     let store = try Store(
-      inMemory: Schema(types: [
+      inMemory: StoreSchema(types: [
         TypeSchema("A", fields: []), TypeSchema("B", fields: []),
         TypeSchema("C", fields: [FieldSchema("list", .references(to: "A", onDelete: .cascade))]),
       ]))
     try store.write { transaction in
-      for type in ["A", "B"] { try transaction.insert(Record(type, id: "1")) }
-      try transaction.insert(Record("C", id: "c", ["list": .list(["1"])]))
+      for type in ["A", "B"] { try transaction.insert(AnyRecord(type, id: "1")) }
+      try transaction.insert(AnyRecord("C", id: "c", ["list": .list(["1"])]))
       try transaction.delete(RecordID(type: "B", id: "1"))
       #expect(try transaction.exists(RecordID(type: "C", id: "c")))
       try transaction.delete(RecordID(type: "A", id: "1"))

@@ -19,8 +19,8 @@ import Testing
   /// How many records each way to read finds, inside whatever transaction it is called.
   private func found(_ store: Store) throws -> [Int] {
     [
-      try store.fetch(Query<Todo>()).count, try store.fetch(RecordQuery("Todo")).count,
-      try store.count(Query<Todo>()), try store.read { try $0.count(Query<Todo>()) },
+      try store.fetch(RecordQuery<Todo>()).count, try store.fetch(AnyQuery("Todo")).count,
+      try store.count(RecordQuery<Todo>()), try store.read { try $0.count(RecordQuery<Todo>()) },
       try store.fetch(Todo.self, id: "a") == nil ? 0 : 1, try store.record(one) == nil ? 0 : 1,
     ]
   }
@@ -44,10 +44,10 @@ import Testing
   @Test("an asynchronous read and an asynchronous write are joined too", arguments: [true, false])
   func asynchronous(inMemory: Bool) async throws {
     let store = try store(inMemory: inMemory)
-    #expect(try await store.read { _ in try store.count(Query<Todo>()) } == 1)
+    #expect(try await store.read { _ in try store.count(RecordQuery<Todo>()) } == 1)
     let inside = try await store.write { transaction in
       try transaction.insert(Todo("b"))
-      return try store.count(Query<Todo>())
+      return try store.count(RecordQuery<Todo>())
     }
     #expect(inside == 2)
   }
@@ -55,7 +55,7 @@ import Testing
   @Test("a read inside the closure of an observation joins its transaction", arguments: [true, false])
   func observed(inMemory: Bool) async throws {
     let store = try store(inMemory: inMemory)
-    let counts = store.observe(.types("Todo")) { _ in try store.count(Query<Todo>()) }
+    let counts = store.observe(.types("Todo")) { _ in try store.count(RecordQuery<Todo>()) }
     var answers = counts.makeAsyncIterator()
     #expect(try await answers.next() == 1)
     try await store.write { try $0.insert(Todo("b")) }
@@ -71,7 +71,7 @@ import Testing
       try store.read { _ in
         guard !inMemory else { return }
         try store.write { try $0.insert(Todo("b")) }
-        #expect(try store.count(Query<Todo>()) == 1, "the read stays at its moment")
+        #expect(try store.count(RecordQuery<Todo>()) == 1, "the read stays at its moment")
       }
     }
   }
@@ -83,8 +83,8 @@ import Testing
       try second.write { transaction in
         try transaction.insert(Todo("x"))
         try transaction.insert(Todo("y"))
-        #expect(try first.count(Query<Todo>()) == 1)
-        #expect(try second.count(Query<Todo>()) == 2)
+        #expect(try first.count(RecordQuery<Todo>()) == 1)
+        #expect(try second.count(RecordQuery<Todo>()) == 2)
       }
     }
   }

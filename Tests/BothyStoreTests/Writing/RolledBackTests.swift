@@ -24,9 +24,9 @@ import Testing
         try? transaction.insert(Tag("last", "last"))  // fails or not, it must not stay
       }
     }
-    #expect(try store.count(Query<Tag>()) == 0)
+    #expect(try store.count(RecordQuery<Tag>()) == 0)
     try store.write { try $0.insert(Tag("next", "next")) }
-    #expect(try store.count(Query<Tag>()) == 1)
+    #expect(try store.count(RecordQuery<Tag>()) == 1)
   }
 
   @Test("after such an error reads inside the transaction are refused too")
@@ -36,7 +36,7 @@ import Testing
       try store.write { transaction in
         do { try transaction.insert(Tag("long", long)) } catch { refused += 1 }
         do { _ = try transaction.fetch(Tag.self, id: "first") } catch { refused += 1 }
-        do { _ = try transaction.fetch(Query<Tag>()) } catch { refused += 1 }
+        do { _ = try transaction.fetch(RecordQuery<Tag>()) } catch { refused += 1 }
       }
     }
     #expect(refused == 3)
@@ -45,6 +45,6 @@ import Testing
   @Test("an error of a full disk that reaches the store says that the disk is full")
   func thrown() throws {
     expect(.diskFull) { try store.write { try $0.insert(Tag("long", long)) } }
-    #expect(try store.count(Query<Tag>()) == 0)
+    #expect(try store.count(RecordQuery<Tag>()) == 0)
   }
 }

@@ -51,7 +51,7 @@ struct WriteTransactionTests {
     try store.write { transaction in
       try transaction.insert(Todo("a", "first"))
       expect(.alreadyExists) { try transaction.insert(Todo("a", "second")) }
-      expect(.alreadyExists) { try transaction.insert(Record("Todo", id: "a", ["title": "third"])) }
+      expect(.alreadyExists) { try transaction.insert(AnyRecord("Todo", id: "a", ["title": "third"])) }
       try transaction.insert(Todo("b"))
     }
     #expect(try store.fetch(Todo.self, id: "a")?.title == "first")
@@ -86,15 +86,15 @@ struct WriteTransactionTests {
 
   @Test("unique fields of synced types are checked when the app writes, not when the server does")
   func uniqueSynced() throws {
-    let schema = Schema(types: [
+    let schema = StoreSchema(types: [
       TypeSchema("User", fields: [FieldSchema("mail", .text, optional: true, unique: true)])
     ])
     let store = try Store(inMemory: schema)
     try store.write { transaction in
-      try transaction.insert(Record("User", id: "a", ["mail": "x"]))
-      try transaction.insert(Record("User", id: "b"))
-      try transaction.insert(Record("User", id: "c"))
-      expect(.uniqueViolation) { try transaction.insert(Record("User", id: "d", ["mail": "x"])) }
+      try transaction.insert(AnyRecord("User", id: "a", ["mail": "x"]))
+      try transaction.insert(AnyRecord("User", id: "b"))
+      try transaction.insert(AnyRecord("User", id: "c"))
+      expect(.uniqueViolation) { try transaction.insert(AnyRecord("User", id: "d", ["mail": "x"])) }
       expect(.uniqueViolation) {
         try transaction.update(RecordID(type: "User", id: "b"), fields: ["mail": "x"])
       }
@@ -107,7 +107,7 @@ struct WriteTransactionTests {
 
   @Test("a failed update of a record with list references leaves their index as it was")
   func linksSurviveFailure() throws {
-    let schema = Schema(types: [
+    let schema = StoreSchema(types: [
       TypeSchema(
         "List",
         fields: [
@@ -117,9 +117,9 @@ struct WriteTransactionTests {
     ])
     let store = try Store(inMemory: schema)
     try store.write { transaction in
-      try transaction.insert(Record("Item", id: "i"))
-      try transaction.insert(Record("List", id: "a", ["name": "a", "items": .list(["i"])]))
-      try transaction.insert(Record("List", id: "b", ["name": "b", "items": .list([])]))
+      try transaction.insert(AnyRecord("Item", id: "i"))
+      try transaction.insert(AnyRecord("List", id: "a", ["name": "a", "items": .list(["i"])]))
+      try transaction.insert(AnyRecord("List", id: "b", ["name": "b", "items": .list([])]))
       #expect(throws: (any Error).self) {
         try transaction.update(RecordID(type: "List", id: "a"), fields: ["name": "b", "items": .list([])])
       }
@@ -130,13 +130,13 @@ struct WriteTransactionTests {
   @Test("dynamic records are checked against the schema")
   func dynamicChecks() throws {
     try store.write { transaction in
-      expect(.unknownType) { try transaction.insert(Record("Nothing", id: "a")) }
+      expect(.unknownType) { try transaction.insert(AnyRecord("Nothing", id: "a")) }
       expect(.unknownField) {
-        try transaction.insert(Record("Todo", id: "a", ["title": "x", "colour": "red"]))
+        try transaction.insert(AnyRecord("Todo", id: "a", ["title": "x", "colour": "red"]))
       }
-      expect(.invalidValue) { try transaction.insert(Record("Todo", id: "a")) }
-      expect(.invalidValue) { try transaction.insert(Record("Todo", id: "a", ["title": 1])) }
-      try transaction.insert(Record("Todo", id: "a", ["title": "x"]))
+      expect(.invalidValue) { try transaction.insert(AnyRecord("Todo", id: "a")) }
+      expect(.invalidValue) { try transaction.insert(AnyRecord("Todo", id: "a", ["title": 1])) }
+      try transaction.insert(AnyRecord("Todo", id: "a", ["title": "x"]))
       let id = RecordID(type: "Todo", id: "a")
       expect(.unknownField) { try transaction.update(id, fields: ["colour": "red"]) }
       expect(.invalidValue) { try transaction.update(id, fields: ["title": nil]) }

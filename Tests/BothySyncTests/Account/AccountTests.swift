@@ -15,14 +15,14 @@ struct AccountDevice {
   static let ann = AccountID(space: "hut", principal: "ann")
   static let bob = AccountID(space: "hut", principal: "bob")
 
-  init(schema: Schema = .notes) throws {
+  init(schema: StoreSchema = .notes) throws {
     authority = Authority(ledger: try SQLiteLedger(), now: time.reader())
     temporary = try TemporaryFolder()
     folder = Self.folder(temporary, schema, [], time)
   }
 
   static func folder(
-    _ temporary: TemporaryFolder, _ schema: Schema, _ migrations: [Migration], _ time: VirtualTime
+    _ temporary: TemporaryFolder, _ schema: StoreSchema, _ migrations: [Migration], _ time: VirtualTime
   ) -> AccountFolder {
     AccountFolder(
       at: temporary.path + "/accounts", schema: schema, migrations: migrations, configuration: .quiet,
@@ -74,7 +74,7 @@ struct AccountTests {
     #expect(try await first.account.signOut(.park) == 3)
     let other = try device.open(bob)
     try insert("b1", in: other.account)
-    #expect(try await other.account.store.store.fetch(Query<Note>()).map(\.id) == ["b1"])
+    #expect(try await other.account.store.store.fetch(RecordQuery<Note>()).map(\.id) == ["b1"])
     #expect(await other.account.store.sync().pushed == 1)
     #expect(other.remote.requests.flatMap(\.operations).map(\.record.id) == ["b1"])
     #expect(try await device.served() == ["b1": "bob"])
@@ -188,7 +188,7 @@ struct AccountTests {
     let report = await back.account.store.sync()
     #expect(report.skipped == nil && report.failures.isEmpty && report.overwritten.isEmpty)
     let kept = try await device.authority.query(
-      space: "hut", principal: Principal("ann"), RecordQuery("Note"))
+      space: "hut", principal: Principal("ann"), AnyQuery("Note"))
     let scores = try kept.map { try $0.fields.members()["score"] }
     #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
     #expect(scores.contains(.int(2)))
@@ -201,8 +201,8 @@ struct AccountTests {
   @Test(
     "A document that an older version of the app exported is brought to the new schema when it is imported")
   func importAfterUpdate() async throws {
-    let old = Schema(version: 1, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
-    let new = Schema(
+    let old = StoreSchema(version: 1, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let new = StoreSchema(
       version: 2,
       types: [
         TypeSchema("Memo", fields: [FieldSchema("heading", .text), FieldSchema("stars", .int, default: 3)])
@@ -210,7 +210,7 @@ struct AccountTests {
     let device = try AccountDevice(schema: old)
     let path = device.temporary.path + "/ann.json"
     let first = try device.open(ann)
-    try await first.account.store.store.write { try $0.insert(Record("Memo", id: "M1", ["title": "one"])) }
+    try await first.account.store.store.write { try $0.insert(AnyRecord("Memo", id: "M1", ["title": "one"])) }
     try await first.account.signOut(.export(to: path))
     let updated = AccountDevice.folder(
       device.temporary, new, [Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading"))],
@@ -218,7 +218,7 @@ struct AccountTests {
     let account = try updated.open(ann, remote: device.remote(ann), importing: path)
     #expect(await account.store.sync().pushed == 1)
     let server = try await device.authority.query(
-      space: "hut", principal: Principal("ann"), RecordQuery("Memo"))
+      space: "hut", principal: Principal("ann"), AnyQuery("Memo"))
     #expect(try server.map { try $0.fields.members() } == [["title": "one", "stars": 3]])
     try await account.signOut(.park)
     let files = try FileManager.default.contentsOfDirectory(atPath: updated.path)

@@ -8,8 +8,8 @@ import Testing
 
 /// Work that was never sent, in a file that turns out to be damaged.
 @Suite(.timeLimit(.minutes(5))) struct SalvageTests {
-  private static let schema = Schema(
-    types: Schema.notes.types + [
+  private static let schema = StoreSchema(
+    types: StoreSchema.notes.types + [
       TypeSchema("Local", fields: [FieldSchema("text", .text)], synced: false),
       TypeSchema("User", fields: [FieldSchema("password", .text, optional: true, sensitive: true)]),
     ])
@@ -95,7 +95,7 @@ import Testing
 
   private func titles() async throws -> [String: String] {
     let records = try await authority.query(
-      space: "test", principal: Principal("tester"), RecordQuery("Note"))
+      space: "test", principal: Principal("tester"), AnyQuery("Note"))
     return try Dictionary(
       uniqueKeysWithValues: records.map { ($0.id.id, try $0.fields.members()["title"]?.stringValue ?? "") })
   }
@@ -107,7 +107,7 @@ import Testing
       for id in ["r1000", "r1001"] { try transaction.update(Note.self, id: id) { $0.title = "edited" } }
       try transaction.delete(Note.self, id: "r1002")
       try transaction.insert(Note(id: "z", "new"))
-      try transaction.insert(Record("Local", id: "l", ["text": "here alone"]))
+      try transaction.insert(AnyRecord("Local", id: "l", ["text": "here alone"]))
     }
     try close(store)
     try damage(at: "text of r1150")
@@ -125,7 +125,7 @@ import Testing
     let titles = try await titles()
     #expect(
       titles.count == 300 && titles["z"] == "new" && titles["r1000"] == "edited" && titles["r1002"] == nil)
-    #expect(try await again.store.count(RecordQuery("Note")) == 300)
+    #expect(try await again.store.count(AnyQuery("Note")) == 300)
     #expect(try again.diagnose().isHealthy)
   }
 
@@ -224,7 +224,7 @@ import Testing
   @Test("a secret that waits to be sent outlasts the damage, and goes with its change")
   func secret() async throws {
     let store = try await filled()
-    try await store.store.write { try $0.insert(Record("User", id: "u", ["password": "battery"])) }
+    try await store.store.write { try $0.insert(AnyRecord("User", id: "u", ["password": "battery"])) }
     try close(store)
     try damage(at: "text of r1150")
     #expect(try salvage(setAside()).pending == 1)

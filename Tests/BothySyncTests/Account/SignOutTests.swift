@@ -22,7 +22,7 @@ struct SignOutTests {
     }
 
     func open(
-      _ path: String? = nil, schema: Schema = .snaps, as principal: String? = "ann",
+      _ path: String? = nil, schema: StoreSchema = .snaps, as principal: String? = "ann",
       processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil
     ) throws -> SyncedStore {
       let principal = principal.map { Principal($0) } ?? .anonymous
@@ -165,7 +165,7 @@ struct SignOutTests {
 
   @Test("An export while values of sensitive fields wait is refused; asked for, its records are drafts")
   func secrets() async throws {
-    let schema = Schema(
+    let schema = StoreSchema(
       types: [
         TypeSchema(
           "User",
@@ -175,8 +175,8 @@ struct SignOutTests {
     let test = try Case()
     let store = try test.open(schema: schema)
     try await store.store.write { transaction in
-      try transaction.insert(Record("User", id: "U1", ["name": "ann", "pw": "word"]))
-      try transaction.insert(Record("User", id: "U2", ["name": "bob"]))
+      try transaction.insert(AnyRecord("User", id: "U1", ["name": "ann", "pw": "word"]))
+      try transaction.insert(AnyRecord("User", id: "U2", ["name": "bob"]))
     }
     let document = test.folder.path + "/p.json"
     let error = await #expect(throws: SyncError.self) { try await store.signOut(.export(to: document)) }

@@ -12,16 +12,17 @@ struct AuthorityGroupTests {
   }
 
   private func insert(_ id: String, group: String? = "g", size: Int = 2, note: String? = nil)
-    -> BothySync.Operation
+    -> BothySync.SyncOperation
   {
-    var operation = Operation(
+    var operation = SyncOperation(
       id: "op-\(id)", kind: .insert, record: .note(id), fields: ["title": "t"],
       group: group.map { .init(id: $0, size: size) })
     operation.fields["note"] = note.map { .string($0) }
     return operation
   }
 
-  private func words(_ operations: [BothySync.Operation], _ authority: Authority) async throws -> [String] {
+  private func words(_ operations: [BothySync.SyncOperation], _ authority: Authority) async throws -> [String]
+  {
     let request = SyncRequest(device: "d1", operations: operations)
     return try await authority.sync(
       space: "s", principal: Principal("ann"), try SyncRequest(decoding: request.encoded())
@@ -37,7 +38,7 @@ struct AuthorityGroupTests {
   }
 
   private func ids(_ authority: Authority) async throws -> [String] {
-    let query = RecordQuery("Note")
+    let query = AnyQuery("Note")
     return try await authority.query(space: "s", principal: Principal("ann"), query).map(\.id.id).sorted()
   }
 
@@ -91,15 +92,15 @@ struct AuthorityGroupTests {
   @Test("An operation that needs a record of a failed group waits")
   func dependent() async throws {
     let authority = try authority(.family)
-    let group = Operation.Group(id: "g", size: 2)
+    let group = SyncOperation.Group(id: "g", size: 2)
     let operations = [
-      Operation(
+      SyncOperation(
         id: "1", kind: .insert, record: RecordID(type: "Parent", id: "P1"), fields: ["name": "p"],
         group: group),
-      Operation(
+      SyncOperation(
         id: "2", kind: .insert, record: RecordID(type: "Child", id: "C1"),
         fields: ["name": "c", "parent": "P9"], group: group),
-      Operation(
+      SyncOperation(
         id: "3", kind: .insert, record: RecordID(type: "Child", id: "C2"),
         fields: ["name": "c", "parent": "P1"]),
     ]

@@ -14,14 +14,14 @@ struct AuthorityTests {
   }
 
   private func insert(_ id: String, operation: String? = nil, in container: String? = nil)
-    -> BothySync.Operation
+    -> BothySync.SyncOperation
   {
-    Operation(
+    SyncOperation(
       id: operation ?? "op-\(id)", kind: .insert, record: .note(id), container: container,
       fields: ["title": "t"])
   }
 
-  private func push(_ operations: [BothySync.Operation], oldestOpen: String? = nil) -> SyncRequest {
+  private func push(_ operations: [BothySync.SyncOperation], oldestOpen: String? = nil) -> SyncRequest {
     SyncRequest(device: "d1", operations: operations, oldestOpen: oldestOpen)
   }
 
@@ -81,12 +81,12 @@ struct AuthorityTests {
     let version = try await ledger.read(space: "s") {
       try $0.records([.note("T1")])[.note("T1")]?.record.version
     }
-    let deletion = Operation(id: "b", kind: .delete, record: .note("T1"), base: version)
+    let deletion = SyncOperation(id: "b", kind: .delete, record: .note("T1"), base: version)
     _ = try await authority.sync(space: "s", principal: ann, push([deletion], oldestOpen: "b"))
     _ = try await authority.sync(space: "s", principal: ann, push([], oldestOpen: "c"))
     let answer = try await authority.sync(space: "s", principal: ann, first)
     #expect(answer.outcomes.map { word($0.verdict) } == ["duplicate 1"])
-    #expect(try await authority.count(space: "s", principal: ann, RecordQuery("Note")) == 0)
+    #expect(try await authority.count(space: "s", principal: ann, AnyQuery("Note")) == 0)
   }
 
   @Test("Pages hold at most the limit, say whether there is more, and go on by their cursor")
@@ -145,7 +145,8 @@ struct AuthorityTests {
     let second = try await page(first.cursor)
     #expect(!second.reset && second.changes.map(\.id.id) == ["T3", "T4"])
     _ = try await authority.sync(
-      space: "s", principal: ann, push([Operation(id: "d", kind: .delete, record: .note("T1"), base: "1")]))
+      space: "s", principal: ann,
+      push([SyncOperation(id: "d", kind: .delete, record: .note("T1"), base: "1")]))
     try await ledger.compact(space: "s", upTo: 7)
     #expect(try await page(second.cursor).reset)
   }
@@ -190,7 +191,7 @@ struct AuthorityTests {
     _ = try await authority.sync(space: "s", principal: ann, push([insert("T1")]))
     let cursor = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first)
       .cursor
-    let deletion = Operation(id: "del", kind: .delete, record: .note("T1"), base: "1")
+    let deletion = SyncOperation(id: "del", kind: .delete, record: .note("T1"), base: "1")
     _ = try await authority.sync(space: "s", principal: ann, push([deletion]))
     let page = try #require(try await authority.sync(space: "s", principal: ann, pull(cursor)).pages.first)
     #expect(page.changes.map(\.isDeleted) == [true])
@@ -224,8 +225,8 @@ struct AuthorityTests {
   @Test("References to what is not there are refused; those to what failed in the same request wait for it")
   func references() async throws {
     let (authority, _) = try authority(.family)
-    func operation(_ type: String, _ id: String, _ fields: [String: JSONValue]) -> BothySync.Operation {
-      Operation(id: "op-\(id)", kind: .insert, record: RecordID(type: type, id: id), fields: fields)
+    func operation(_ type: String, _ id: String, _ fields: [String: JSONValue]) -> BothySync.SyncOperation {
+      SyncOperation(id: "op-\(id)", kind: .insert, record: RecordID(type: type, id: id), fields: fields)
     }
     let response = try await authority.sync(
       space: "s", principal: ann,

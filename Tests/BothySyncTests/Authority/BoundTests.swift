@@ -83,7 +83,7 @@ struct BoundTests {
   @Test("A query's answer has bounded bytes and says whether others follow")
   func queries() async throws {
     let (authority, _) = try await authority(rules(), records: 25)
-    var query = RecordQuery("Note", order: [Ordering("id")])
+    var query = AnyQuery("Note", order: [SortKey("id")])
     var found: [RecordID] = []
     for _ in 0..<25 {
       let answer = try await authority.queryAnswer(space: "s", principal: ann, query)
@@ -99,7 +99,7 @@ struct BoundTests {
   func conflicts() async throws {
     let (authority, _) = try await authority(rules(), records: 30)
     let operations = (1...30).map {
-      Operation(id: "o\($0)", kind: .update, record: .note("n\($0)"), base: "no", fields: ["a": 1])
+      SyncOperation(id: "o\($0)", kind: .update, record: .note("n\($0)"), base: "no", fields: ["a": 1])
     }
     let answer = try await authority.sync(
       space: "s", principal: ann, SyncRequest(device: "d", operations: operations))
@@ -110,14 +110,14 @@ struct BoundTests {
   @Test("A conflict that had no room in an answer stays one for a late copy")
   func lateConflict() async throws {
     let (authority, ledger) = try await authority(rules(answerSize: 1), records: 2)
-    func answer(_ operations: [BothySync.Operation]) async throws -> [Outcome.Verdict] {
+    func answer(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
       try await authority.sync(
         space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
       ).outcomes.map(\.verdict)
     }
-    let inserts = [1, 2].map { Operation(id: "o\($0)", kind: .insert, record: .note("n\($0)")) }
+    let inserts = [1, 2].map { SyncOperation(id: "o\($0)", kind: .insert, record: .note("n\($0)")) }
     #expect(try await answer(inserts).last == .waiting(on: "o1"))
-    _ = try await answer([Operation(id: "o3", kind: .delete, record: .note("n2"), base: "2")])
+    _ = try await answer([SyncOperation(id: "o3", kind: .delete, record: .note("n2"), base: "2")])
     guard case .conflict(let current?) = try await answer([inserts[1]]).first else {
       Issue.record("it is no conflict")
       return
@@ -158,7 +158,7 @@ struct BoundTests {
     let world = try SimulatedWorld(rules: AuthorityRules())
     let writer = try world.addDevice(schema: .notes)
     for number in 0..<150 {
-      try writer.put(Record("Note", id: "n\(number)", ["title": "t"], container: "c\(number)"))
+      try writer.put(AnyRecord("Note", id: "n\(number)", ["title": "t"], container: "c\(number)"))
     }
     #expect(await writer.store.sync().pushed == 150)
     var configuration = SyncConfiguration.quiet
@@ -167,7 +167,7 @@ struct BoundTests {
     let report = await reader.store.sync()
     #expect(report.pulled == 150 && report.skipped == nil)
     #expect(reader.remote.requests.map(\.pulls.count).max() == 64)
-    try reader.put(Record("Note", id: "m3", ["title": "new"], container: "c3"))
+    try reader.put(AnyRecord("Note", id: "m3", ["title": "new"], container: "c3"))
     #expect(await reader.store.sync().pushed == 1)
     #expect(reader.remote.requests.allSatisfy { $0.pulls.count <= 64 })
   }
@@ -196,8 +196,8 @@ struct BoundTests {
   }
 
   /// Takes ten seconds and more unless it is ended.
-  private var endless: RecordQuery {
-    RecordQuery(
+  private var endless: AnyQuery {
+    AnyQuery(
       "Note", where: .or((0..<100).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
   }
 

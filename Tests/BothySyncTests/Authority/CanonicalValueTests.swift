@@ -7,7 +7,7 @@ import Testing
 /// Values that raw clients write in another form than Bothy's devices do.
 @Suite("Values in other forms", .timeLimit(.minutes(1)))
 struct CanonicalValueTests {
-  private let schema = Schema(types: [
+  private let schema = StoreSchema(types: [
     TypeSchema(
       "Thing",
       fields: [
@@ -28,7 +28,7 @@ struct CanonicalValueTests {
     ]
     let verdict = try await world.authority.perform(
       space: "test", principal: Principal("ann"),
-      BothySync.Operation(id: "x", kind: .insert, record: id, fields: sent))
+      BothySync.SyncOperation(id: "x", kind: .insert, record: id, fields: sent))
     guard case .applied = verdict else {
       Issue.record("\(verdict)")
       return
@@ -37,7 +37,7 @@ struct CanonicalValueTests {
     await device.store.sync()
     let server = try await world.serverDigest()
     #expect(try device.store.digest().digest == server.digest)
-    let query = RecordQuery(
+    let query = AnyQuery(
       "Thing",
       where: .compare(field: "key", .equal, .text("0197f3c2-0000-7000-8000-00000000abcd")))
     let found = try await world.authority.query(space: "test", principal: Principal("ann"), query)
@@ -54,7 +54,8 @@ struct CanonicalValueTests {
     fields[String(repeating: "x", count: 100_000)] = .int(1)
     let verdict = try await world.authority.perform(
       space: "test", principal: Principal("ann"),
-      BothySync.Operation(id: "x", kind: .insert, record: RecordID(type: "Thing", id: "t"), fields: fields))
+      BothySync.SyncOperation(
+        id: "x", kind: .insert, record: RecordID(type: "Thing", id: "t"), fields: fields))
     guard case .rejected(let rejection) = verdict else {
       Issue.record("\(verdict)")
       return
@@ -67,21 +68,21 @@ struct CanonicalValueTests {
   @Test("A query of more conditions or sort keys than a server takes is refused, with a way to ask")
   func largeQueries() async throws {
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
-    func ask(_ query: RecordQuery) async throws -> [ServerRecord] {
+    func ask(_ query: AnyQuery) async throws -> [ServerRecord] {
       try await world.authority.query(space: "test", principal: Principal("ann"), query)
     }
-    let condition = Predicate.compare(field: "count", .greater, .int(1))
-    let fits = RecordQuery("Thing", where: .or(Array(repeating: condition, count: 100)))
+    let condition = Condition.compare(field: "count", .greater, .int(1))
+    let fits = AnyQuery("Thing", where: .or(Array(repeating: condition, count: 100)))
     #expect(try await ask(fits).isEmpty)
-    let tooMany = RecordQuery("Thing", where: .not(.or([fits.filter, condition])))
+    let tooMany = AnyQuery("Thing", where: .not(.or([fits.filter, condition])))
     let error = await #expect(throws: StoreError.self) { _ = try await ask(tooMany) }
     #expect(error?.code == .invalidQuery)
     #expect(error?.message.contains("'in'") ?? false)
-    var keys = RecordQuery("Thing")
-    keys.order = Array(repeating: Ordering("count"), count: 9)
+    var keys = AnyQuery("Thing")
+    keys.order = Array(repeating: SortKey("count"), count: 9)
     let sorted = keys
     await #expect(throws: StoreError.self) { _ = try await ask(sorted) }
-    let many = RecordQuery("Thing", where: .oneOf(field: "count", (0..<5000).map { .int($0) }))
+    let many = AnyQuery("Thing", where: .oneOf(field: "count", (0..<5000).map { .int($0) }))
     #expect(try await ask(many).isEmpty)
   }
 }

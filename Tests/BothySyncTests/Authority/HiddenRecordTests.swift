@@ -6,7 +6,7 @@ import Testing
 /// What somebody can learn by operations about records that they may not see.
 @Suite("Hidden records leave no trace", .timeLimit(.minutes(5)))
 struct HiddenRecordTests {
-  private static let schema = Schema(types: [
+  private static let schema = StoreSchema(types: [
     TypeSchema(
       "Private",
       fields: [FieldSchema("email", .text, unique: true), FieldSchema("text", .text, optional: true)],
@@ -18,14 +18,14 @@ struct HiddenRecordTests {
   private let mal = Principal("mal")
 
   private func send(
-    _ authority: Authority, _ principal: Principal, _ operations: BothySync.Operation...
+    _ authority: Authority, _ principal: Principal, _ operations: BothySync.SyncOperation...
   ) async throws -> [Outcome.Verdict] {
     let request = SyncRequest(device: principal.name ?? "", operations: operations)
     return try await authority.sync(space: "s", principal: principal, request).outcomes.map(\.verdict)
   }
 
-  private func insert(_ id: String, _ email: String) -> BothySync.Operation {
-    Operation(
+  private func insert(_ id: String, _ email: String) -> BothySync.SyncOperation {
+    SyncOperation(
       id: "i-\(id)-\(email)", kind: .insert, record: RecordID(type: "Private", id: id),
       fields: ["email": .string(email)])
   }
@@ -42,26 +42,26 @@ struct HiddenRecordTests {
     _ = try await send(authority, ann, insert("live", "a@x"), insert("dead", "b@x"))
     _ = try await send(
       authority, ann,
-      Operation(id: "d", kind: .delete, record: RecordID(type: "Private", id: "dead"), base: "2"))
+      SyncOperation(id: "d", kind: .delete, record: RecordID(type: "Private", id: "dead"), base: "2"))
     _ = try await send(authority, mal, insert("own", "mal@x"))
     var said: [Set<String>] = [[], [], [], [], [], [], []]
     for id in ["live", "dead", "none"] {
       let record = RecordID(type: "Private", id: id)
       let verdicts = try await send(
         authority, mal,
-        Operation(id: "u\(id)", kind: .update, record: record, base: "1", fields: ["text": "x"]),
-        Operation(id: "d\(id)", kind: .delete, record: record, base: "1"),
-        Operation(
+        SyncOperation(id: "u\(id)", kind: .update, record: record, base: "1", fields: ["text": "x"]),
+        SyncOperation(id: "d\(id)", kind: .delete, record: record, base: "1"),
+        SyncOperation(
           id: "s\(id)", kind: .update, record: record, base: "1",
           sharing: SharingChange(add: Sharing(principals: ["mal"]))),
-        Operation(id: "n\(id)", kind: .insert, record: record, fields: ["email": 7]),
+        SyncOperation(id: "n\(id)", kind: .insert, record: record, fields: ["email": 7]),
         insert(id, "mal@x"),
-        Operation(
+        SyncOperation(
           id: "r\(id)", kind: .insert, record: RecordID(type: "Link", id: "r"), fields: ["to": .string(id)]))
       for (index, verdict) in verdicts.enumerated() { said[index].insert(words(verdict, id)) }
       // Repeated too.
       let again = try await send(
-        authority, mal, Operation(id: "d\(id)", kind: .delete, record: record, base: "1"))
+        authority, mal, SyncOperation(id: "d\(id)", kind: .delete, record: record, base: "1"))
       said[6].insert(words(again[0], id))
     }
     for (index, words) in said.enumerated() { #expect(words.count == 1, "\(index): \(words)") }

@@ -16,14 +16,15 @@ struct JudgementTests {
   }
 
   private static func operation(
-    _ kind: BothySync.Operation.Kind, base: String? = nil, _ fields: [String: JSONValue] = ["title": "new"]
-  ) -> BothySync.Operation {
-    Operation(
+    _ kind: BothySync.SyncOperation.Kind, base: String? = nil,
+    _ fields: [String: JSONValue] = ["title": "new"]
+  ) -> BothySync.SyncOperation {
+    SyncOperation(
       id: "o1", kind: kind, record: record, base: base, fields: kind == .delete ? [:] : fields, modified: 20)
   }
 
   private static func judge(
-    _ operation: BothySync.Operation, _ current: ServerRecord?, as name: String? = "ann",
+    _ operation: BothySync.SyncOperation, _ current: ServerRecord?, as name: String? = "ann",
     rules: AuthorityRules = AuthorityRules(), now: Int64 = 100
   ) throws -> String {
     let judgement = Judgement(rules: rules, principal: Principal(name), now: now)
@@ -41,14 +42,14 @@ struct JudgementTests {
     let fields = [
       FieldSchema("title", .text, optional: true), FieldSchema("pin", .text, optional: true, sensitive: true),
     ]
-    func verdict(_ secrets: [String: String], _ schema: Schema?) throws -> String {
+    func verdict(_ secrets: [String: String], _ schema: StoreSchema?) throws -> String {
       var rules = AuthorityRules(schema: schema)
       rules.receiveSecrets = { _, _, _ in }
       var operation = Self.operation(.insert)
       operation.secrets = Secrets(secrets)
       return try Self.judge(operation, nil, rules: rules)
     }
-    let schema = Schema(types: [TypeSchema("Note", fields: fields)])
+    let schema = StoreSchema(types: [TypeSchema("Note", fields: fields)])
     #expect(try verdict(["pin": "1"], schema) == "store")
     for name in ["title", "../x"] { #expect(try verdict([name: "1"], schema) == "notSensitive") }
     let long = String(repeating: "1", count: AuthorityRules().recordSizeLimit + 1)
@@ -90,7 +91,7 @@ struct JudgementTests {
   func permissions(access: Permissions.Access) throws {
     var type = Note.schema
     type.permissions = Permissions(create: access, read: .anyone, update: access, delete: access)
-    let rules = AuthorityRules(schema: Schema(types: [type]))
+    let rules = AuthorityRules(schema: StoreSchema(types: [type]))
     let operations = [
       (Self.operation(.insert, ["title": "new", "score": 0]), nil),
       (Self.operation(.update, base: "5"), Self.server()),
@@ -116,7 +117,7 @@ struct JudgementTests {
   func ownerless() throws {
     var type = Note.schema
     type.permissions = Permissions(create: .anyone, read: .anyone, update: .owner, delete: .owner)
-    let rules = AuthorityRules(schema: Schema(types: [type]))
+    let rules = AuthorityRules(schema: StoreSchema(types: [type]))
     #expect(
       try Self.judge(Self.operation(.update, base: "5"), Self.server(owner: nil), rules: rules) == "forbidden"
     )
@@ -126,7 +127,7 @@ struct JudgementTests {
   func hidden() throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
-    let rules = AuthorityRules(schema: Schema(types: [type]))
+    let rules = AuthorityRules(schema: StoreSchema(types: [type]))
     for record in [Self.server(), Self.server(isDeleted: true), nil] {
       let made = try Self.judge(Self.operation(.insert), record, as: "bob", rules: rules)
       #expect(made == (record == nil ? "store" : "taken"), "an id is given once")
@@ -187,7 +188,7 @@ struct JudgementTests {
       ("Note", "T1", "a//b"),
       (String(repeating: "t", count: 65), "T1", nil), ("Note", String(repeating: "i", count: 513), nil),
     ] as [(String, String, String?)] {
-      let operation = Operation(
+      let operation = SyncOperation(
         id: "o", kind: .insert, record: RecordID(type: type, id: id), container: container)
       #expect(try Self.judge(operation, nil) == "invalidName")
     }

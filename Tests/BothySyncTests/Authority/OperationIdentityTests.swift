@@ -30,12 +30,14 @@ struct OperationIdentityTests {
     return (Authority(ledger: ledger, rules: rules, now: { 1000 }), ledger)
   }
 
-  private func insert(_ record: String, id: String = "op-1") -> BothySync.Operation {
-    Operation(id: id, kind: .insert, record: .note(record), fields: ["title": .string("text of \(record)")])
+  private func insert(_ record: String, id: String = "op-1") -> BothySync.SyncOperation {
+    SyncOperation(
+      id: id, kind: .insert, record: .note(record), fields: ["title": .string("text of \(record)")])
   }
 
   private func verdict(
-    _ authority: Authority, _ principal: Principal, _ operation: BothySync.Operation, device: String = "d1"
+    _ authority: Authority, _ principal: Principal, _ operation: BothySync.SyncOperation,
+    device: String = "d1"
   ) async throws -> Outcome.Verdict? {
     let request = SyncRequest(device: device, operations: [operation])
     return try await authority.sync(space: "s", principal: principal, request).outcomes.first?.verdict
@@ -47,7 +49,7 @@ struct OperationIdentityTests {
     let (authority, _) = try authority(taken.rules())
     _ = try await verdict(authority, ann, insert("victim", id: "of-ann"))
     _ = try await verdict(authority, bob, insert("mine"), device: "d2")
-    var attack = Operation(id: "op-1", kind: .update, record: .note("victim"))
+    var attack = SyncOperation(id: "op-1", kind: .update, record: .note("victim"))
     attack.secrets = Secrets(["pw": "MARKER"])
     guard case .conflict = try await verdict(authority, bob, attack, device: "d2") else {
       Issue.record("it is judged for itself, and has no base")
@@ -74,13 +76,14 @@ struct OperationIdentityTests {
   @Test("An operation in doubt that a migration rewrote is known, and makes nothing again")
   func rewritten() async throws {
     let (authority, ledger) = try authority()
-    let sent = Operation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
+    let sent = SyncOperation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
     _ = try await verdict(authority, ann, sent)
-    let rewritten = Operation(
+    let rewritten = SyncOperation(
       id: "op-1", kind: .insert, record: RecordID(type: "Card", id: "a"), fields: ["heading": "one"])
     let known = Outcome.Verdict.duplicate(version: "1", modified: 1000, record: nil)
     #expect(try await verdict(authority, ann, rewritten) == known)
-    _ = try await verdict(authority, ann, Operation(id: "op-2", kind: .delete, record: .note("a"), base: "1"))
+    _ = try await verdict(
+      authority, ann, SyncOperation(id: "op-2", kind: .delete, record: .note("a"), base: "1"))
     #expect(try await verdict(authority, ann, sent) == known)
     #expect(try await ledger.statistics(of: "s").records == 0)
   }
@@ -88,14 +91,14 @@ struct OperationIdentityTests {
   @Test("A rewritten operation that had not arrived is applied as it is now")
   func rewrittenUnseen() async throws {
     let (authority, ledger) = try authority()
-    let rewritten = Operation(
+    let rewritten = SyncOperation(
       id: "op-1", kind: .insert, record: RecordID(type: "Card", id: "a"), fields: ["heading": "one"])
     guard case .applied = try await verdict(authority, ann, rewritten) else {
       Issue.record("nothing was known of it")
       return
     }
     // The first sending comes late, and is a repetition.
-    let late = Operation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
+    let late = SyncOperation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
     guard case .duplicate = try await verdict(authority, ann, late) else {
       Issue.record("it is the same operation")
       return
@@ -105,7 +108,9 @@ struct OperationIdentityTests {
 
   @Test("An outcome is told to the principal that it was given to, and to no other")
   func outcomesOfOthers() async throws {
-    var schema = Schema(types: [TypeSchema("Note", fields: [FieldSchema("title", .text, optional: true)])])
+    var schema = StoreSchema(types: [
+      TypeSchema("Note", fields: [FieldSchema("title", .text, optional: true)])
+    ])
     schema.types[0].permissions = Permissions(read: .owner, update: .owner, delete: .owner)
     // A default makes the server answer with the record.
     schema.types[0].fields.append(FieldSchema("extra", .text, optional: true, default: "made by the server"))
@@ -192,7 +197,7 @@ struct OperationIdentityTests {
       operation.secrets = Secrets(["pw": "word"])
       _ = try await verdict(authority, ann, operation)
       #expect(secrets.holds(space: "s", .note("a")))
-      let deletion = Operation(id: "op-2", kind: .delete, record: .note("a"), base: "1")
+      let deletion = SyncOperation(id: "op-2", kind: .delete, record: .note("a"), base: "1")
       if byRoute {
         _ = try await authority.perform(space: "s", principal: ann, deletion)
       } else {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The server's rule for sharing", .timeLimit(.minutes(5)))
 struct SharingRuleTests {
-  private typealias Change = BothySync.Operation
+  private typealias Change = BothySync.SyncOperation
   private let authority: Authority
 
   /// Notes that their owner and those they are shared with see; `update` and `share` as given.
@@ -14,7 +14,7 @@ struct SharingRuleTests {
   {
     var type = Note.schema
     type.permissions = Permissions(read: .shared, update: update, delete: .owner, share: share)
-    return AuthorityRules(schema: Schema(types: [type]))
+    return AuthorityRules(schema: StoreSchema(types: [type]))
   }
 
   init() throws {
@@ -66,10 +66,10 @@ struct SharingRuleTests {
     for (name, expected) in [("ann", ["T1", "T2"]), ("bob", ["T1"]), ("cid", [])] {
       let principal = Principal(name)
       #expect(try await live(pull(name)) == expected)
-      let found = try await authority.query(space: "s", principal: principal, RecordQuery("Note"))
+      let found = try await authority.query(space: "s", principal: principal, AnyQuery("Note"))
       #expect(found.map(\.id.id) == expected)
       #expect(
-        try await authority.count(space: "s", principal: principal, RecordQuery("Note")) == expected.count)
+        try await authority.count(space: "s", principal: principal, AnyQuery("Note")) == expected.count)
       #expect(
         try await authority.digest(space: "s", principal: principal, .space).count == expected.count)
       let one = try await authority.record(space: "s", principal: principal, .note("T1"))

@@ -158,20 +158,20 @@ struct UpkeepTests {
     "an export brings back records with owners, sharing and lists, and an import of the same changes nothing")
   func exportAndImport() async throws {
     let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
-    var schema = Schema.notes
+    var schema = StoreSchema.notes
     schema.types[0].permissions = permissions
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
     let ann = Principal("ann")
-    func perform(_ operation: BothySync.Operation) async throws {
+    func perform(_ operation: BothySync.SyncOperation) async throws {
       let verdict = try await world.authority.perform(space: "test", principal: ann, operation)
       if case .applied = verdict { return }
       Issue.record("\(verdict)")
     }
     let list = PrincipalList(id: "L", name: "friends", members: ["bob"])
-    try await perform(Operation(id: "1", kind: .insert, record: list.recordID, fields: list.fields))
+    try await perform(SyncOperation(id: "1", kind: .insert, record: list.recordID, fields: list.fields))
     let fields = try await note(in: world)
     try await perform(
-      Operation(
+      SyncOperation(
         id: "2", kind: .insert, record: .note("n"), fields: fields,
         sharing: SharingChange(add: .lists("L"))))
     let collected = Mutex<[ServerRecord]>([])

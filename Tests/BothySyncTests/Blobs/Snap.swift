@@ -39,8 +39,8 @@ struct Snap: Entity, Equatable {
   }
 }
 
-extension Schema {
-  static let snaps = Schema(version: 1, Snap.self, Note.self)
+extension StoreSchema {
+  static let snaps = StoreSchema(version: 1, Snap.self, Note.self)
 }
 
 /// Two devices that exchange pictures, ten bytes to a part.

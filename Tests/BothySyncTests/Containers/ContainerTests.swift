@@ -30,7 +30,7 @@ struct ContainerTests {
     #expect(try store.digest(scope) == store.digest(.space).renamed(scope))
     #expect(try await store.remoteDigest(scope).digest == store.digest(scope).digest)
     await pair.b.store.sync()
-    let query = RecordQuery("Note", container: "trips/oslo", includesChildren: true)
+    let query = AnyQuery("Note", container: "trips/oslo", includesChildren: true)
     for policy in [FetchPolicy.networkOnly, .cacheOnly, .syncThenCache] {
       let found = try await store.fetch(query, options: RequestOptions(fetchPolicy: policy))
       #expect(found.values.map(\.id).sorted() == ["trips/oslo", "trips/oslo/day1"], "\(policy)")

@@ -72,7 +72,7 @@ struct HistoryTests {
   func visibility() async throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
-    let (world, ann, bob) = try world(AuthorityRules(schema: Schema(types: [type])))
+    let (world, ann, bob) = try world(AuthorityRules(schema: StoreSchema(types: [type])))
     defer { withExtendedLifetime(world) {} }
     try ann.insert("T1", "secret")
     await ann.store.sync()

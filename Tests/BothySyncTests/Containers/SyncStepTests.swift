@@ -83,7 +83,7 @@ struct SyncStepTests {
     for index in type.fields.indices where type.fields[index].name == "note" {
       type.fields[index].defaultValue = .text("filled in")
     }
-    let pair = try Pair(rules: AuthorityRules(schema: Schema(types: [type])))
+    let pair = try Pair(rules: AuthorityRules(schema: StoreSchema(types: [type])))
     try pair.a.insert("T1", "mine")
     await pair.a.store.sync()
     #expect(try pair.a.note()?.note == "filled in")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Refused blobs in transactions", .timeLimit(.minutes(5)))
 struct BlobRefusalCuredTests {
-  static let schema = Schema(
+  static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema(
@@ -17,8 +17,8 @@ struct BlobRefusalCuredTests {
           FieldSchema("bad", .text, optional: true),
         ])
     ])
-  private static var serverSchema: Schema {
-    Schema(
+  private static var serverSchema: StoreSchema {
+    StoreSchema(
       version: 1,
       types: [
         TypeSchema(
@@ -33,8 +33,8 @@ struct BlobRefusalCuredTests {
     let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
     let bad: [String: FieldValue] = blob ? ["image": FieldValue(big)] : ["bad": .text("x")]
     try a.together {
-      try $0.insert(Record("Snap", id: "1", bad.merging(["title": .text("one")]) { $1 }))
-      try $0.insert(Record("Snap", id: "2", ["title": .text("two")]))
+      try $0.insert(AnyRecord("Snap", id: "1", bad.merging(["title": .text("one")]) { $1 }))
+      try $0.insert(AnyRecord("Snap", id: "2", ["title": .text("two")]))
     }
     // The user takes it out before the server has refused anything.
     try a.set("Snap", "1", [blob ? "image" : "bad": .null])

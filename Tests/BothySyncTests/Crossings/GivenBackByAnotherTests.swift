@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Giving back what others own", .timeLimit(.minutes(5)))
 struct GivenBackByAnotherTests {
-  private static let schema: Schema = {
+  private static let schema: StoreSchema = {
     var schema = memo(1)
     schema.types[0].permissions = Permissions(read: .shared, update: .shared, delete: .owner)
     return schema
@@ -42,12 +42,12 @@ struct GivenBackByAnotherTests {
         clock: SyncClock(now: time.reader()))
     }
     let (ann, bob) = (try device("ann"), try device("bob"))
-    try await ann.store.write { try $0.insert(Record("Memo", id: "0", ["title": .text("before")])) }
+    try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "0", ["title": .text("before")])) }
     await ann.sync()
     await bob.sync()
     try await ledger.backup(to: folder + "/backup.sqlite")
     let one = RecordID(type: "Memo", id: "1")
-    try await ann.store.write { try $0.insert(Record("Memo", id: "1", ["title": .text("ann's")])) }
+    try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("ann's")])) }
     try await ann.share(one, with: .principals("bob"))
     await ann.sync()
     await bob.sync()

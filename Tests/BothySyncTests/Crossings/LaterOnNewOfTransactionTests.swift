@@ -20,7 +20,7 @@ struct LaterOnNewOfTransactionTests {
     try b.set("Memo", "account", ["title": .text("70")])
     await b.store.sync()
     try a.together {
-      try $0.insert(Record("Memo", id: "sale", ["title": .text("sale of 50")]))
+      try $0.insert(AnyRecord("Memo", id: "sale", ["title": .text("sale of 50")]))
       _ = try $0.update(RecordID(type: "Memo", id: "account"), fields: ["title": .text("50")])
     }
     a.store.savePolicy = .cacheOnly

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Bytes of what was lost", .timeLimit(.minutes(5)))
 struct LostBlobRestoreTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema("Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])
@@ -46,7 +46,7 @@ struct LostBlobRestoreTests {
 
 @Suite("Bytes of a reverted edit", .timeLimit(.minutes(5)))
 struct LostBlobOfARevertedEditTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema("Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])

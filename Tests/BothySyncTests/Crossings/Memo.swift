@@ -5,7 +5,7 @@ import Testing
 
 extension SimulatedWorld {
   func device(
-    _ name: String, _ schema: Schema, policy: MergePolicy = .fieldMerge,
+    _ name: String, _ schema: StoreSchema, policy: MergePolicy = .fieldMerge,
     _ configure: (inout SyncConfiguration) -> Void = { _ in }
   ) throws -> SimulatedDevice {
     var configuration = SyncConfiguration.quiet
@@ -24,15 +24,15 @@ extension SimulatedDevice {
     try store.store.write { _ = try $0.update(RecordID(type: type, id: id), fields: fields) }
   }
   func put(_ type: String, _ id: String, _ fields: [String: FieldValue], in container: String? = nil) throws {
-    try store.store.write { try $0.insert(Record(type, id: id, fields, container: container)) }
+    try store.store.write { try $0.insert(AnyRecord(type, id: id, fields, container: container)) }
   }
 }
 
 /// A type of its own for dynamic stories.
 func memo(
   _ version: Int, name: String = "Memo", title: String = "title", extra: [FieldSchema] = []
-) -> Schema {
-  Schema(
+) -> StoreSchema {
+  StoreSchema(
     version: version,
     types: [
       TypeSchema(
@@ -49,5 +49,5 @@ extension SimulatedDevice {
 }
 
 extension SimulatedDevice {
-  func ids(_ query: RecordQuery) throws -> [String] { try store.store.fetch(query).map(\.id) }
+  func ids(_ query: AnyQuery) throws -> [String] { try store.store.fetch(query).map(\.id) }
 }

@@ -31,7 +31,7 @@ struct MetadataOfStacksTests {
     world.time.advance(by: 1000)
     try a.together {
       _ = try $0.update(one, fields: ["title": .text("two")])
-      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+      try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
     a.remote.setScript { fault }
     await a.store.sync()
@@ -52,7 +52,7 @@ struct MetadataOfStacksTests {
     try a.put("Memo", "1", ["title": .text("one")])
     world.time.advance(by: 1000)
     try a.together {
-      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+      try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
       _ = try $0.delete(one)
     }
     world.time.advance(by: 1000)
@@ -72,7 +72,7 @@ struct MetadataOfStacksTests {
     world.time.advance(by: 60_000)
     let body: (WriteTransaction) throws -> Void = {
       _ = try $0.delete(one)
-      try $0.insert(Record("Memo", id: "1", ["title": .text("again")]))
+      try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("again")]))
     }
     if together { try a.together(body) } else { try a.change(body) }
     await a.store.sync()

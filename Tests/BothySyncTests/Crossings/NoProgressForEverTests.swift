@@ -25,7 +25,7 @@ struct NoProgressForEverTests {
     }
     try a.together {
       _ = try $0.update(account, fields: ["title": .text("90")])
-      try $0.insert(Record("Memo", id: "sale", ["title": .text("first")]))
+      try $0.insert(AnyRecord("Memo", id: "sale", ["title": .text("first")]))
     }
     try a.together {
       _ = try $0.update(account, fields: ["title": .text("80")])

@@ -10,7 +10,7 @@ import Testing
 struct ObservedVersionTests {
   final class Seen: Sendable { let all = Mutex<[[String]]>([]) }
 
-  private func watch(_ d: SimulatedDevice, _ query: RecordQuery) -> (Seen, Task<Void, any Error>) {
+  private func watch(_ d: SimulatedDevice, _ query: AnyQuery) -> (Seen, Task<Void, any Error>) {
     let seen = Seen()
     let store = d.store.store
     let task = Task {
@@ -30,7 +30,7 @@ struct ObservedVersionTests {
     try await until { seen.all.withLock { $0.last } == expected }
   }
 
-  private func now(_ d: SimulatedDevice, _ query: RecordQuery) throws -> [String] {
+  private func now(_ d: SimulatedDevice, _ query: AnyQuery) throws -> [String] {
     try d.records(query).map {
       "\($0.id) v\($0.version ?? "nil") \($0.metadata.modified?.timeIntervalSince1970 ?? 0)"
     }
@@ -41,8 +41,8 @@ struct ObservedVersionTests {
     let world = try SimulatedWorld()
     let a = try world.addDevice("a", schema: memo(1), principal: name.map { Principal($0) } ?? Principal(nil))
     await a.store.sync()
-    let all = RecordQuery("Memo")
-    let unsent = RecordQuery("Memo", where: .compare(field: "version", .equal, .null))
+    let all = AnyQuery("Memo")
+    let unsent = AnyQuery("Memo", where: .compare(field: "version", .equal, .null))
     let (seen, task) = watch(a, all)
     let (seenUnsent, other) = watch(a, unsent)
     defer { task.cancel(); other.cancel() }
@@ -67,7 +67,7 @@ struct ObservedVersionTests {
     try b.put("Memo", "1", ["title": .text("one")])
     await b.store.sync()
     await a.store.sync()
-    let all = RecordQuery("Memo")
+    let all = AnyQuery("Memo")
     let (seen, task) = watch(a, all)
     defer { task.cancel() }
     try await b.store.share(RecordID(type: "Memo", id: "1"), with: .principals("x"))
@@ -79,5 +79,5 @@ struct ObservedVersionTests {
 }
 
 extension SimulatedDevice {
-  func records(_ query: RecordQuery) throws -> [Record] { try store.store.fetch(query) }
+  func records(_ query: AnyQuery) throws -> [AnyRecord] { try store.store.fetch(query) }
 }

@@ -29,7 +29,7 @@ struct RenamedFieldStaleValueTests {
           : Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading"))
       ])
     // "With the version that it was read with, what others changed since is left as it is when the record is saved."
-    let kept = Record(
+    let kept = AnyRecord(
       type, id: "1", [title: read["title"], "note": .text("mine"), "count": read["count"]],
       version: read.version)
     try await a.store.save(kept)
@@ -51,7 +51,7 @@ struct RenamedFieldStaleValueTests {
     await b.store.sync()
     await a.store.sync()
     try a.restart()
-    let kept = Record(
+    let kept = AnyRecord(
       "Memo", id: "1", ["title": read["title"], "note": .text("mine"), "count": read["count"]],
       version: read.version)
     try await a.store.save(kept)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Refusals over a migration", .timeLimit(.minutes(5)))
 struct RenamedRefusalTests {
-  private static func schema(_ version: Int, type: String, field: String) -> Schema {
-    Schema(
+  private static func schema(_ version: Int, type: String, field: String) -> StoreSchema {
+    StoreSchema(
       version: version,
       types: [
         TypeSchema(

@@ -30,6 +30,6 @@ struct RenamedTypeRestoreTests {
     let onServer = try await world.serverRecords()[RecordID(type: "Memo", id: "1")]
     #expect(onServer?.container == "Memo")
     // Whoever reads the type's own container finds it.
-    #expect(try b.ids(RecordQuery("Page", container: "Page")) == ["1"])
+    #expect(try b.ids(AnyQuery("Page", container: "Page")) == ["1"])
   }
 }

@@ -19,7 +19,7 @@ struct SameOperationTwiceTests {
     try a.put("Memo", "1", ["title": .text("one")])
     try a.together {
       _ = try $0.update(one, fields: ["title": .text("two")])
-      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+      try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
     try a.set("Memo", "1", ["note": .text("three")])
     a.remote.setScript { fault }
@@ -50,11 +50,11 @@ struct SameOperationTwiceTests {
     try a.put("Memo", "1", ["title": .text("one")])
     try a.together {
       _ = try $0.update(one, fields: ["title": .text("two")])
-      try $0.insert(Record("Memo", id: "2", ["title": .text("beside")]))
+      try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
     try a.together {
       _ = try $0.update(RecordID(type: "Memo", id: "2"), fields: ["title": .text("two")])
-      try $0.insert(Record("Memo", id: "3", ["title": .text("beside")]))
+      try $0.insert(AnyRecord("Memo", id: "3", ["title": .text("beside")]))
     }
     try a.set("Memo", "1", ["note": .text("three")])
     a.remote.setScript { .lostRequest }

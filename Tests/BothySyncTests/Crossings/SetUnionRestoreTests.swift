@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Restoring what adds up", .timeLimit(.minutes(5)))
 struct SetUnionRestoreTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema(
@@ -45,7 +45,7 @@ struct CountRestoreTests {
   func restoringACountRevertsNoOther(kind: FieldKind) async throws {
     func value(_ n: Int) -> FieldValue { kind == .int ? .int(Int64(n)) : .double(Double(n) + 0.5) }
     let zero: FieldValue = kind == .int ? .int(0) : .double(0)
-    let schema = Schema(
+    let schema = StoreSchema(
       version: 1,
       types: [TypeSchema("Memo", fields: [FieldSchema("weight", kind, default: zero, merge: .counter)])])
     let world = try SimulatedWorld()

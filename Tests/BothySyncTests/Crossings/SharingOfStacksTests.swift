@@ -26,14 +26,14 @@ struct SharingOfStacksTests {
       try b.set("Memo", "2", ["title": .text("theirs")])
       await b.store.sync()
       try a.together {
-        try $0.insert(Record("Memo", id: "1", ["title": .text("one")]))
+        try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("one")]))
         _ = try $0.update(RecordID(type: "Memo", id: "2"), fields: ["title": .text("mine")])
       }
     }
     if start == "new" {
       try a.together {
-        try $0.insert(Record("Memo", id: "1", ["title": .text("one")]))
-        try $0.insert(Record("Memo", id: "3", ["title": .text("third")]))
+        try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("one")]))
+        try $0.insert(AnyRecord("Memo", id: "3", ["title": .text("third")]))
       }
     }
     for (number, step) in steps.enumerated() {

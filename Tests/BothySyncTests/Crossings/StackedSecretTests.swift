@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Secrets of stacked changes", .timeLimit(.minutes(5)))
 struct StackedSecretTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Pending sharing over transactions", .timeLimit(.minutes(5)))
 struct StackedSharingTests {
-  private static let schema: Schema = {
+  private static let schema: StoreSchema = {
     var schema = memo(1)
     schema.types[0].permissions = Permissions(read: .shared, update: .shared, delete: .owner)
     return schema

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Circles of changes and transactions", .timeLimit(.minutes(5)))
 struct WaitingInACircleTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema("Tag", fields: [FieldSchema("name", .text)]),
@@ -54,7 +54,7 @@ struct WaitingInACircleTests {
     await a.store.sync()
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
     try a.together {
-      try $0.insert(Record("Tag", id: "g", ["name": .text("new")]))
+      try $0.insert(AnyRecord("Tag", id: "g", ["name": .text("new")]))
       _ = try $0.update(note, fields: ["title": .text("two")])
     }
     try await settled(world, a)
@@ -70,7 +70,7 @@ struct WaitingInACircleTests {
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
     try a.together {
       _ = try $0.delete(tag)
-      try $0.insert(Record("Tag", id: "g", ["name": .text("new")]))
+      try $0.insert(AnyRecord("Tag", id: "g", ["name": .text("new")]))
       _ = try $0.update(note, fields: ["title": .text("two"), "tag": .text("g")])
     }
     try await settled(world, a)
@@ -86,7 +86,7 @@ struct WaitingInACircleTests {
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
     try a.store.resolve(tag, .revert)
     try a.together {
-      try $0.insert(Record("Tag", id: "g", ["name": .text("new")]))
+      try $0.insert(AnyRecord("Tag", id: "g", ["name": .text("new")]))
       _ = try $0.update(note, fields: ["title": .text("two")])
     }
     try await settled(world, a)

@@ -190,9 +190,9 @@ struct DriftingDeviceTests {
     let pair = try Pair()
     try await pair.a.store.save(Note(id: "T1", "t"), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(pair.a.operations.map(\.modified) == [nil])
-    let early = Operation(id: "1", kind: .insert, record: .note("T2"), modified: -1_234)
+    let early = SyncOperation(id: "1", kind: .insert, record: .note("T2"), modified: -1_234)
     var writer = JSONWriter()
     early.write(to: &writer)
-    #expect(try JSONReader.read(writer.bytes) { try Operation(from: &$0) }.modified == -1_234)
+    #expect(try JSONReader.read(writer.bytes) { try SyncOperation(from: &$0) }.modified == -1_234)
   }
 }

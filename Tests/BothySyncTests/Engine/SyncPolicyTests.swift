@@ -95,7 +95,7 @@ struct SyncPolicyTests {
 
   @Test("Types on narrower terms wait while others are sent, and so does what refers to them")
   func types() async throws {
-    let schema = Schema(
+    let schema = StoreSchema(
       types: [
         TypeSchema("Photo", fields: [FieldSchema("title", .text)]),
         TypeSchema("Memo", fields: [FieldSchema("title", .text)]),
@@ -113,9 +113,9 @@ struct SyncPolicyTests {
     let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
     let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
     try await until { store.status.network.isExpensive }
-    try device.put(Record("Photo", id: "P", ["title": "p"]))
-    try device.put(Record("Memo", id: "M", ["title": "m"]))
-    try device.put(Record("Caption", id: "C", ["title": "c", "photo": "P"]))
+    try device.put(AnyRecord("Photo", id: "P", ["title": "p"]))
+    try device.put(AnyRecord("Memo", id: "M", ["title": "m"]))
+    try device.put(AnyRecord("Caption", id: "C", ["title": "c", "photo": "P"]))
     let report = await store.sync()
     #expect(report.skipped == nil && report.pushed == 1)
     #expect(report.blocked.map(\.record.id) == ["C"])
@@ -190,12 +190,12 @@ struct SyncPolicyTests {
     let slow = SlowReads(pair.a.remote, latch)
     let store = try SyncedStore(at: nil, schema: .notes, remote: slow, configuration: .quiet)
     store.fetchPolicy = .networkOnly
-    let read = Task { try await store.fetch(Query<Note>()) }
+    let read = Task { try await store.fetch(RecordQuery<Note>()) }
     await latch.reached()
     store.fetchPolicy = .cacheOnly
     latch.open()
     #expect(try await read.value.origin == .network)
-    #expect(try await store.fetch(Query<Note>()).origin == .cache)
+    #expect(try await store.fetch(RecordQuery<Note>()).origin == .cache)
   }
 
   /// Promises: S-21, S-22, S-23, S-24
@@ -238,7 +238,7 @@ struct SyncPolicyTests {
     await running.pair.b.store.sync()
     try await running.send(.reachable)
     #expect(running.store.fetchPolicy == .cacheOnly)
-    #expect(try await running.store.fetch(Query<Note>()).values.map(\.title) == ["mine"])
+    #expect(try await running.store.fetch(RecordQuery<Note>()).values.map(\.title) == ["mine"])
     #expect(running.a.remote.reads == 0)
     var policies = running.store.fetchPolicies.makeAsyncIterator()
     #expect(await policies.next() == .cacheOnly)
@@ -246,7 +246,7 @@ struct SyncPolicyTests {
     running.clock.advance(by: .seconds(1))
     #expect(await policies.next() == .networkOnly)
     #expect(try running.a.store.outbox().isEmpty)
-    #expect(try await running.store.fetch(Query<Note>()).origin == .network)
+    #expect(try await running.store.fetch(RecordQuery<Note>()).origin == .network)
     await running.stop()
   }
 
@@ -296,12 +296,12 @@ struct SyncPolicyTests {
     #expect(store.fetchPolicy == .cacheOnly)
     pair.a.remote.isOffline = true
     #expect(await store.sync().skipped?.name == "unreachable")
-    #expect(try await store.fetch(Query<Note>()).values.map(\.title) == ["mine"])
+    #expect(try await store.fetch(RecordQuery<Note>()).values.map(\.title) == ["mine"])
     #expect(pair.a.remote.reads == 0)
     pair.a.remote.isOffline = false
     await store.sync()
     #expect(store.fetchPolicy == .networkElseCache)
-    #expect(try await store.fetch(Query<Note>()).origin == .network)
+    #expect(try await store.fetch(RecordQuery<Note>()).origin == .network)
   }
 
   /// Promises: S-24
@@ -309,9 +309,9 @@ struct SyncPolicyTests {
   func unknown() async throws {
     let pair = try await Pair.sharing()
     #expect(pair.a.store.status.network == .unknown)
-    #expect(try await pair.a.store.fetch(Query<Note>()).origin == .network)
+    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).origin == .network)
     pair.a.remote.isOffline = true
-    #expect(try await pair.a.store.fetch(Query<Note>()).origin == .cache)
+    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).origin == .cache)
     let receipt = try await pair.a.store.save(
       Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(receipt.state == .pending)
@@ -332,12 +332,12 @@ private struct SlowReads: RemoteStorage {
     try await remote.exchange(request)
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     await latch.pass()
     return try await remote.query(query)
   }
 
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

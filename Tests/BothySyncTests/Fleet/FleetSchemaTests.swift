@@ -7,8 +7,8 @@ import Testing
 /// Apps of two versions that call one field by two names, and the server between them.
 @Suite("Fleet schema", .timeLimit(.minutes(2)))
 struct FleetSchemaTests {
-  private static func note(_ version: Int, type: String = "Note", _ fields: FieldSchema...) -> Schema {
-    Schema(version: version, types: [TypeSchema(type, fields: fields)])
+  private static func note(_ version: Int, type: String = "Note", _ fields: FieldSchema...) -> StoreSchema {
+    StoreSchema(version: version, types: [TypeSchema(type, fields: fields)])
   }
 
   private static let first = note(1, FieldSchema("title", .text))
@@ -24,7 +24,7 @@ struct FleetSchemaTests {
     let world = try SimulatedWorld()
     let old = try world.addDevice("old", schema: Self.first)
     let migrated = try world.addDevice("migrated", schema: Self.first)
-    try old.put(Record("Note", id: "N1", ["title": "precious"]))
+    try old.put(AnyRecord("Note", id: "N1", ["title": "precious"]))
     await old.store.sync()
     await migrated.store.sync()
     try migrated.restart(schema: Self.second, migrations: Self.steps)
@@ -35,7 +35,7 @@ struct FleetSchemaTests {
     await migrated.store.sync()
     #expect(try migrated.record("Note", "N1")?["heading"] == "precious")
     try fresh.change { _ = try $0.update(id("N1"), fields: ["heading": "new"]) }
-    try fresh.put(Record("Note", id: "N2", ["heading": "second"]))
+    try fresh.put(AnyRecord("Note", id: "N2", ["heading": "second"]))
     for device in [fresh, old, migrated] { await device.store.sync() }
     #expect(try old.record("Note", "N1")?["title"] == "new")
     #expect(try old.record("Note", "N2")?["title"] == "second")
@@ -43,7 +43,7 @@ struct FleetSchemaTests {
     let digest = try await world.serverDigest().digest
     for device in [old, migrated, fresh] { #expect(try device.store.digest().digest == digest) }
     let found = try await fresh.store.fetch(
-      RecordQuery("Note", where: .compare(field: "heading", .equal, "new")),
+      AnyQuery("Note", where: .compare(field: "heading", .equal, "new")),
       options: RequestOptions(fetchPolicy: .networkOnly))
     #expect(found.values.map(\.id) == ["N1"])
   }
@@ -55,7 +55,7 @@ struct FleetSchemaTests {
     let steps = [Migration(to: 2, .renameType(from: "Note", to: "Memo"))]
     let renamed = Self.note(2, type: "Memo", FieldSchema("title", .text))
     let new = try world.addDevice("new", schema: renamed, migrations: steps)
-    try old.put(Record("Note", id: "N1", ["title": "one"]))
+    try old.put(AnyRecord("Note", id: "N1", ["title": "one"]))
     await old.store.sync()
     await new.store.sync()
     #expect(try new.record("Memo", "N1")?["title"] == "one")
@@ -66,7 +66,7 @@ struct FleetSchemaTests {
     await old.store.sync()
     #expect(try new.store.outbox().isEmpty)
     try old.restart(schema: renamed, migrations: steps)
-    try old.put(Record("Memo", id: "N2", ["title": "three"]))
+    try old.put(AnyRecord("Memo", id: "N2", ["title": "three"]))
     await old.store.sync()
     await new.store.sync()
     #expect(try new.record("Memo", "N2")?["title"] == "three")
@@ -80,7 +80,7 @@ struct FleetSchemaTests {
     let other = try world.addDevice("other", schema: Self.note(1, FieldSchema("head", .text)))
     let device = try world.addDevice(
       "device", schema: Self.note(1, FieldSchema("heading", .text, wire: "title", aliases: ["head"])))
-    try other.put(Record("Note", id: "N1", ["head": "theirs"]))
+    try other.put(AnyRecord("Note", id: "N1", ["head": "theirs"]))
     await other.store.sync()
     await device.store.sync()
     #expect(try device.record("Note", "N1")?["heading"] == "theirs")
@@ -97,7 +97,7 @@ struct FleetSchemaTests {
       "plain", schema: Self.note(1, FieldSchema("a", .text), FieldSchema("b", .text)))
     let crossed = try world.addDevice(
       "crossed", schema: Self.note(1, FieldSchema("a", .text, wire: "b")))
-    try plain.put(Record("Note", id: "N1", ["a": "A", "b": "B"]))
+    try plain.put(AnyRecord("Note", id: "N1", ["a": "A", "b": "B"]))
     await plain.store.sync()
     await crossed.store.sync()
     #expect(try crossed.record("Note", "N1")?["a"] == "B")
@@ -126,15 +126,15 @@ struct FleetSchemaTests {
   func document() throws {
     var schema = Self.note(1, FieldSchema("heading", .text, wire: "title", aliases: ["head"]))
     schema.types[0].wire = "Memo"
-    #expect(try Schema(json: schema.json.canonicalText) == schema)
+    #expect(try StoreSchema(json: schema.json.canonicalText) == schema)
   }
 }
 
 /// A server that is given an old and a new schema.
 @Suite("Server of a fleet", .timeLimit(.minutes(2)))
 struct FleetServerTests {
-  private static func note(_ version: Int, _ fields: FieldSchema...) -> Schema {
-    Schema(version: version, types: [TypeSchema("Note", fields: fields)])
+  private static func note(_ version: Int, _ fields: FieldSchema...) -> StoreSchema {
+    StoreSchema(version: version, types: [TypeSchema("Note", fields: fields)])
   }
 
   private static let old = note(1, FieldSchema("title", .text, unique: true), FieldSchema("colour", .text))
@@ -143,22 +143,22 @@ struct FleetServerTests {
 
   @Test("Devices of both versions go on: renamed, removed and new fields are taken and checked")
   func bothVersions() async throws {
-    let rules = AuthorityRules(schema: try Schema.fleet(Self.new, besides: [Self.old]))
+    let rules = AuthorityRules(schema: try StoreSchema.fleet(Self.new, besides: [Self.old]))
     let world = try SimulatedWorld(rules: AuthorityRules(schema: Self.old))
     let older = try world.addDevice("older", schema: Self.old)
-    try older.put(Record("Note", id: "N1", ["title": "one", "colour": "red"]))
+    try older.put(AnyRecord("Note", id: "N1", ["title": "one", "colour": "red"]))
     #expect(await older.store.sync().pushed == 1)
     world.setRules(rules)
     let newer = try world.addDevice("newer", schema: Self.new)
-    try older.put(Record("Note", id: "N2", ["title": "two", "colour": "blue"]))
+    try older.put(AnyRecord("Note", id: "N2", ["title": "two", "colour": "blue"]))
     try older.change { _ = try $0.update(RecordID(type: "Note", id: "N1"), fields: ["colour": "green"]) }
     #expect(await older.store.sync().pushed == 2)
     await newer.store.sync()
     #expect(try newer.record("Note", "N1")?.fields == ["heading": "one", "stars": 3])
-    try newer.put(Record("Note", id: "N3", ["heading": "three", "stars": 5]))
-    try older.put(Record("Note", id: "N5", ["title": "four", "colour": "red"]))
+    try newer.put(AnyRecord("Note", id: "N3", ["heading": "three", "stars": 5]))
+    try older.put(AnyRecord("Note", id: "N5", ["title": "four", "colour": "red"]))
     #expect(await older.store.sync().pushed == 1)
-    try newer.put(Record("Note", id: "N4", ["heading": "four", "stars": 5]))
+    try newer.put(AnyRecord("Note", id: "N4", ["heading": "four", "stars": 5]))
     let report = await newer.store.sync()
     #expect(report.pushed == 1 && report.failures.map(\.rejection.code) == ["uniqueViolation"])
     #expect(report.failures.first?.rejection.fields.first?.field == "heading")
@@ -172,8 +172,10 @@ struct FleetServerTests {
 
   @Test("What older devices could not live with is refused in sentences that say the remedy")
   func refused() throws {
-    func refusal(_ new: Schema, _ removed: Set<String> = []) -> String? {
-      do { _ = try Schema.fleet(new, besides: [Self.old], removed: removed) } catch { return error.message }
+    func refusal(_ new: StoreSchema, _ removed: Set<String> = []) -> String? {
+      do { _ = try StoreSchema.fleet(new, besides: [Self.old], removed: removed) } catch {
+        return error.message
+      }
       return nil
     }
     let text = FieldSchema("title", .text)
@@ -193,7 +195,7 @@ struct FleetServerTests {
     let schema = Self.note(1, FieldSchema("title", .text, aliases: ["head"]))
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
     let device = try world.addDevice("device", schema: Self.note(1, FieldSchema("head", .text)))
-    try device.put(Record("Note", id: "N1", ["head": "one"]))
+    try device.put(AnyRecord("Note", id: "N1", ["head": "one"]))
     #expect(await device.store.sync().pushed == 1)
     let record = try await world.serverRecords()[RecordID(type: "Note", id: "N1")]
     #expect(try record?.fields.members() == ["title": "one"])

@@ -6,8 +6,8 @@ import Testing
 /// Old and new apps on one server: what an old app doesn't know, or can't read, survives all that it does.
 @Suite("Old and new app side by side", .timeLimit(.minutes(5)))
 struct SideBySideTests {
-  private static let old = Schema(version: 1, OldNote.self)
-  private static let new = Schema(
+  private static let old = StoreSchema(version: 1, OldNote.self)
+  private static let new = StoreSchema(
     version: 2,
     types: [
       TypeSchema(
@@ -44,7 +44,7 @@ struct SideBySideTests {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: Self.new)
     let older = try world.addDevice("older", schema: Self.old)
-    try newer.put(Record("Note", id: "N", ["heading": "a", "prio": "high", "colour": "red"]))
+    try newer.put(AnyRecord("Note", id: "N", ["heading": "a", "prio": "high", "colour": "red"]))
     await newer.store.sync()
     await older.store.sync()
     #expect(try older.record("Note", "N")?.fields["prio"] == 0)
@@ -62,7 +62,7 @@ struct SideBySideTests {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: Self.new)
     let older = try world.addDevice("older", schema: Self.old)
-    try newer.put(Record("Note", id: "N", ["heading": "a", "prio": "high"]))
+    try newer.put(AnyRecord("Note", id: "N", ["heading": "a", "prio": "high"]))
     await newer.store.sync()
     await older.store.sync()
     try older.change { _ = try $0.update(id("N"), fields: ["prio": 5]) }
@@ -131,7 +131,7 @@ struct SideBySideTests {
   private static func edit(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SplitMix) throws {
     let text = FieldValue.text("n\(random.next(1000))")
     guard let record = try device.record("Note", id.id) else {
-      return try device.put(Record("Note", id: id.id, ["heading": text, "prio": "high", "colour": text]))
+      return try device.put(AnyRecord("Note", id: id.id, ["heading": text, "prio": "high", "colour": text]))
     }
     let pick = random.next(6)
     try device.change { transaction in
@@ -172,7 +172,7 @@ struct SideBySideTests {
         var fields = record.fields
         fields["title"] = text
         _ = try transaction.delete(id)
-        try transaction.insert(Record("Note", id: id.id, fields))
+        try transaction.insert(AnyRecord("Note", id: id.id, fields))
       case 5: _ = try transaction.delete(id)
       default: break
       }

@@ -15,7 +15,7 @@ struct ChangedPolicyTests {
     store.savePolicy = .networkThenCache
     #expect(store.savePolicy == .networkThenCache && store.configuration.savePolicy == .networkThenCache)
     #expect(try await store.save(Note(id: "T2", "there")).state == .accepted(version: "1"))
-    let receipts = try await store.save([Record("Note", id: "T3", ["title": "there too"])])
+    let receipts = try await store.save([AnyRecord("Note", id: "T3", ["title": "there too"])])
     #expect(receipts.compactMap { try? $0.result.get().state } == [.accepted(version: "2")])
     let requests = pair.a.remote.requests.count
     try await store.save(Note(id: "T4", "here"), options: RequestOptions(savePolicy: .cacheOnly))

@@ -35,7 +35,7 @@ struct ConsistentReadTests {
       try transaction.delete(BankAccount.self, id: "x")
     }
     await pair.b.store.sync()
-    let found = try await pair.a.store.fetch(Query<BankAccount>().where { $0.balance == 100 })
+    let found = try await pair.a.store.fetch(RecordQuery<BankAccount>().where { $0.balance == 100 })
     #expect(found.values.isEmpty && found.isComplete)
     #expect(try pair.a.balances() == ["y": 200])
   }
@@ -47,7 +47,7 @@ struct ConsistentReadTests {
     await pair.b.store.sync()
     pair.a.remote.setScript(forExchange: { _ in .lostRequest })
     let found = try await pair.a.store.fetch(
-      Query<BankAccount>().where(.compare(field: "id", .equal, "x")))
+      RecordQuery<BankAccount>().where(.compare(field: "id", .equal, "x")))
     #expect(found.values.map(\.balance) == [100] && found.origin == .cache)
     await #expect(throws: SyncError.self) {
       try await pair.a.store.fetch(BankAccount.self, id: "x", options: .reading(.networkOnly))
@@ -61,7 +61,7 @@ struct ConsistentReadTests {
   @Test("An answer without news costs no pull")
   func noNews() async throws {
     let pair = try await bank()
-    _ = try await pair.a.store.fetch(Query<BankAccount>())
+    _ = try await pair.a.store.fetch(RecordQuery<BankAccount>())
     #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
   }
 
@@ -98,7 +98,7 @@ struct ConsistentReadTests {
       try transaction.insert(.parent("P2"))
     }
     await pair.b.store.sync()
-    var query = RecordQuery("Pet")
+    var query = AnyQuery("Pet")
     query.include = ["owner"]
     _ = try await pair.a.store.fetch(query)
     #expect(try pair.a.record("Parent", "P1")?["name"] == "new")

@@ -16,7 +16,7 @@ struct FetchPolicyTests {
     pair.a.remote.isOffline = offline
     do {
       let options = RequestOptions(fetchPolicy: policy)
-      return (pair, .success(try await pair.a.store.fetch(Query<Note>(), options: options)))
+      return (pair, .success(try await pair.a.store.fetch(RecordQuery<Note>(), options: options)))
     } catch { return (pair, .failure(error)) }
   }
 
@@ -97,9 +97,9 @@ struct FetchPolicyTests {
     let pair = try await Pair.sharing { $0.fetchPolicy = .cacheOnly }
     pair.a.remote.isOffline = true
     await #expect(throws: SyncError.self) {
-      try await pair.a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      try await pair.a.store.fetch(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
     }
-    #expect(try await pair.a.store.fetch(Query<Note>()).values.count == 1)
+    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).values.count == 1)
     #expect(try await pair.a.store.fetch(Note.self, id: "T1")?.title == "start")
     #expect(pair.a.remote.reads == 1)
   }
@@ -114,7 +114,7 @@ struct FetchPolicyTests {
     try pair.a.retitle("T1", "mine")
     try pair.a.remove("T2")
     let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
-    let found = try await pair.a.store.fetch(Query<Note>().order(Ordering("id")), options: options)
+    let found = try await pair.a.store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options)
     #expect(found.values.map(\.title) == ["mine", "news", "new"])
     #expect(try pair.a.title("T3") == "start")
     #expect(try pair.a.note("T4") == nil)
@@ -127,10 +127,11 @@ struct FetchPolicyTests {
       for number in 0..<2500 { try transaction.insert(Note(id: "N\(10_000 + number)", "n")) }
     }
     await pair.b.store.sync()
-    let all = try await pair.a.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+    let all = try await pair.a.store.fetch(
+      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
     #expect(all.values.count == 2500)
     #expect(pair.a.remote.reads == 3)
-    let some = Query<Note>().order(Ordering("id")).limit(1200, offset: 100)
+    let some = RecordQuery<Note>().order(SortKey("id")).limit(1200, offset: 100)
     let found = try await pair.a.store.fetch(some, options: RequestOptions(fetchPolicy: .networkOnly))
     #expect(found.values.first?.id == "N10100")
     #expect(found.values.count == 1200)
@@ -143,7 +144,7 @@ struct FetchPolicyTests {
     try pair.b.insert("T2", "two")
     await pair.b.store.sync()
     func count(_ policy: FetchPolicy) async throws -> Int {
-      try await pair.a.store.count(RecordQuery("Note"), options: RequestOptions(fetchPolicy: policy))
+      try await pair.a.store.count(AnyQuery("Note"), options: RequestOptions(fetchPolicy: policy))
     }
     #expect(try await count(.cacheOnly) == 1)
     #expect(try await count(.cacheElseNetwork) == 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("References", .timeLimit(.minutes(5)))
 struct IncludedReferencesTests {
-  private static let schema = Schema(types: [
+  private static let schema = StoreSchema(types: [
     TypeSchema("Author", fields: [FieldSchema("name", .text)]),
     TypeSchema(
       "Post",
@@ -22,35 +22,35 @@ struct IncludedReferencesTests {
     let writer = try world.addDevice(schema: Self.schema)
     try await writer.store.store.write { transaction in
       for id in ["ada", "ben", "cy", "dee"] {
-        try transaction.insert(Record("Author", id: id, ["name": .text(id)]))
+        try transaction.insert(AnyRecord("Author", id: id, ["name": .text(id)]))
       }
-      try transaction.insert(Record("Post", id: "1", ["author": "ada", "readers": .list(["ben", "cy"])]))
-      try transaction.insert(Record("Post", id: "2", ["readers": .list([])]))
+      try transaction.insert(AnyRecord("Post", id: "1", ["author": "ada", "readers": .list(["ben", "cy"])]))
+      try transaction.insert(AnyRecord("Post", id: "2", ["readers": .list([])]))
     }
     _ = await writer.store.sync()
     let reader = try world.addDevice(schema: Self.schema)
-    let bare = try await reader.store.fetch(RecordQuery("Post"))
+    let bare = try await reader.store.fetch(AnyQuery("Post"))
     #expect(bare.values.count == 2)
-    #expect(try await reader.store.store.count(RecordQuery("Author")) == 0)
+    #expect(try await reader.store.store.count(AnyQuery("Author")) == 0)
 
-    _ = try await reader.store.fetch(RecordQuery("Post", include: ["author", "readers"]))
-    let authors = try await reader.store.store.fetch(RecordQuery("Author")).map(\.id)
+    _ = try await reader.store.fetch(AnyQuery("Post", include: ["author", "readers"]))
+    let authors = try await reader.store.store.fetch(AnyQuery("Author")).map(\.id)
     #expect(authors == ["ada", "ben", "cy"])
   }
 
   @Test("that only their owner may read do not shorten a page of somebody else's")
   func ownersPages() async throws {
-    var schema = Schema(types: [TypeSchema("Diary", fields: [FieldSchema("n", .int)])])
+    var schema = StoreSchema(types: [TypeSchema("Diary", fields: [FieldSchema("n", .int)])])
     schema.types[0].permissions = Permissions(read: .owner)
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
     for (name, numbers) in [("ada", 0..<30), ("ben", 30..<60)] {
       let device = try world.addDevice(name, schema: schema, principal: Principal(name))
       try await device.store.store.write { transaction in
-        for number in numbers { try transaction.insert(Record("Diary", ["n": .int(Int64(number))])) }
+        for number in numbers { try transaction.insert(AnyRecord("Diary", ["n": .int(Int64(number))])) }
       }
       _ = await device.store.sync()
     }
-    let query = RecordQuery("Diary", order: [Ordering("n")], limit: 10, offset: 5)
+    let query = AnyQuery("Diary", order: [SortKey("n")], limit: 10, offset: 5)
     let page = try await world.authority.query(space: "test", principal: Principal("ben"), query)
     #expect(try page.map { try $0.fields.members()["n"]?.intValue } == Array(35..<45))
   }

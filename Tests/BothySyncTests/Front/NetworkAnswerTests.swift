@@ -10,7 +10,7 @@ struct NetworkAnswerTests {
   private static let uncached = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
 
   private func titles(
-    _ query: Query<Note>, _ pair: Pair, _ options: RequestOptions = Self.fresh
+    _ query: RecordQuery<Note>, _ pair: Pair, _ options: RequestOptions = Self.fresh
   ) async throws -> [String] {
     try await pair.a.store.fetch(query, options: options).values.map(\.title)
   }
@@ -21,7 +21,7 @@ struct NetworkAnswerTests {
     for number in 0..<6 { try pair.b.insert("\(number)", "t\(number)") }
     await pair.b.store.sync()
     if isSynced { await pair.a.store.sync() }
-    let first = Query<Note>().order(Ordering("title")).limit(2)
+    let first = RecordQuery<Note>().order(SortKey("title")).limit(2)
     #expect(try await titles(first, pair) == ["t0", "t1"])
     try pair.b.remove("0")
     await pair.b.store.sync()
@@ -36,7 +36,7 @@ struct NetworkAnswerTests {
     try pair.a.insert("new", "t1")
     #expect(try await titles(first, pair) == ["t1", "t4"])
     #expect(
-      try await titles(Query<Note>().order(Ordering("title")).limit(2, offset: 1), pair) == ["t4", "t5"])
+      try await titles(RecordQuery<Note>().order(SortKey("title")).limit(2, offset: 1), pair) == ["t4", "t5"])
   }
 
   @Test("An answer that is not stored has the condition, the order and pending work, too")
@@ -47,7 +47,7 @@ struct NetworkAnswerTests {
     await pair.a.store.sync()
     try pair.a.insert("new", "aa")
     try pair.a.retitle("a", "z")
-    let all = Query<Note>().order(Ordering("title"))
+    let all = RecordQuery<Note>().order(SortKey("title"))
     for query in [
       all, all.where(.compare(field: "title", .less, .text("c"))), all.limit(1), all.limit(1, offset: 1),
     ] {
@@ -67,6 +67,6 @@ struct NetworkAnswerTests {
     #expect(try pair.a.noteIDs().count == ids.count)
     try pair.b.change { transaction in for id in ids { _ = try transaction.delete(Note.self, id: id) } }
     await pair.b.store.sync()
-    #expect(try await titles(Query<Note>(), pair).isEmpty)
+    #expect(try await titles(RecordQuery<Note>(), pair).isEmpty)
   }
 }

@@ -85,7 +85,7 @@ struct OnlineAgainTests {
   @Test("A value that counts as a whole is put over what others wrote since")
   func whole() async throws {
     let pair = try await Pair.sharing(policy: .clientWins)
-    let whole = Record("Note", id: "T1", ["title": "mine"])
+    let whole = AnyRecord("Note", id: "T1", ["title": "mine"])
     try await pair.a.store.save(whole, options: .saving(.networkOnly))
     await pair.b.store.sync()
     try pair.b.retitle("theirs")

@@ -18,9 +18,9 @@ struct PlaceFetchTests {
       longitude: .random(in: longitudes.randomElement(using: &random) ?? -180...180, using: &random))
   }
 
-  private func query(_ random: inout SeededGenerator) -> RecordQuery {
-    let key = Ordering("at", distanceFrom: coordinate(&random), ascending: Bool.random(using: &random))
-    var query = RecordQuery("Spot", order: [key], limit: .random(in: 1...30, using: &random))
+  private func query(_ random: inout SeededGenerator) -> AnyQuery {
+    let key = SortKey("at", distanceFrom: coordinate(&random), ascending: Bool.random(using: &random))
+    var query = AnyQuery("Spot", order: [key], limit: .random(in: 1...30, using: &random))
     if Bool.random(using: &random) {
       query.filter = .near(
         field: "at", centre: coordinate(&random), metres: .random(in: 0...8e6, using: &random))
@@ -41,12 +41,12 @@ struct PlaceFetchTests {
     arguments: 0..<4)
   func network(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
-    let schema = Schema(types: [Self.type])
+    let schema = StoreSchema(types: [Self.type])
     for rules in [AuthorityRules(), AuthorityRules(schema: schema)] {
       let pair = try Pair(schema: schema, rules: rules)
-      var records: [Record] = []
+      var records: [AnyRecord] = []
       for id in 0..<150 {
-        var record = Record("Spot", id: "\(id)", ["n": .int(.random(in: 0...5, using: &random))])
+        var record = AnyRecord("Spot", id: "\(id)", ["n": .int(.random(in: 0...5, using: &random))])
         if id % 10 > 0 { record["at"] = .coordinate(coordinate(&random)) }
         records.append(record)
       }
@@ -75,13 +75,13 @@ struct PlaceFetchTests {
 
   @Test("A live answer by distance comes when a pull changes it, with the index kept in the same transaction")
   func live() async throws {
-    let pair = try Pair(schema: Schema(types: [Self.type]))
+    let pair = try Pair(schema: StoreSchema(types: [Self.type]))
     let here = Coordinate(latitude: 0, longitude: 180)
-    @Sendable func spot(_ id: String, _ longitude: Double) -> Record {
-      Record(
+    @Sendable func spot(_ id: String, _ longitude: Double) -> AnyRecord {
+      AnyRecord(
         "Spot", id: id, ["n": 1, "at": .coordinate(Coordinate(latitude: 0, longitude: longitude))])
     }
-    let nearest = RecordQuery("Spot", order: [Ordering("at", distanceFrom: here)], limit: 1)
+    let nearest = AnyQuery("Spot", order: [SortKey("at", distanceFrom: here)], limit: 1)
     var answers = pair.a.store.store.values(of: nearest).makeAsyncIterator()
     #expect(try await answers.next()?.isEmpty == true)
     for (id, longitude, expected) in [("a", 170.0, "a"), ("b", -179.0, "b"), ("c", 179.5, "c")] {

@@ -83,7 +83,7 @@ struct ReceiptTests {
     if isRunning { try await until { store.status.phase == .idle } }
     let calls = Calls()
     Task {
-      for record in [Record.parent("P"), .child("C", of: "P")] {
+      for record in [AnyRecord.parent("P"), .child("C", of: "P")] {
         let isDraft = record.type == "Parent"
         let receipt = try await store.save(record, options: RequestOptions(isDraft: isDraft))
         let asked = try isDraft ? store.receipt(for: record.recordID) : receipt
@@ -91,8 +91,10 @@ struct ReceiptTests {
         #expect(error?.code == .pendingChanges, "\(record.type)")
       }
       // What was to be sent becomes a draft.
-      let pet = try await store.save(Record.parent("Q"), options: RequestOptions(savePolicy: .cacheOnly))
-      try await store.writeDraft { try $0.save(Record("Parent", id: "Q", ["name": .text("held")]), in: nil) }
+      let pet = try await store.save(AnyRecord.parent("Q"), options: RequestOptions(savePolicy: .cacheOnly))
+      try await store.writeDraft {
+        try $0.save(AnyRecord("Parent", id: "Q", ["name": .text("held")]), in: nil)
+      }
       let error = await #expect(throws: SyncError.self) { try await pet.outcome() }
       #expect(error?.code == .pendingChanges)
       calls.add()

@@ -53,7 +53,7 @@ struct SavePolicyTests {
     try pair.b.edit { $0.note = "theirs" }
     await pair.b.store.sync()
     try await pair.a.store.save(
-      Record("Note", id: "T1", ["title": "mine"]), options: RequestOptions(savePolicy: .networkThenCache))
+      AnyRecord("Note", id: "T1", ["title": "mine"]), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
     #expect(try await pair.isEven())
   }
@@ -89,11 +89,11 @@ struct SavePolicyTests {
   /// Promises: N-29, C-19
   @Test("A type written on the server only needs the network and is never queued")
   func remoteOnly() async throws {
-    let schema = Schema(types: [
+    let schema = StoreSchema(types: [
       TypeSchema("List", fields: [FieldSchema("name", .text)], writeMode: .remoteOnly)
     ])
     let pair = try Pair(schema: schema)
-    let record = Record("List", id: "L1", ["name": "friends"])
+    let record = AnyRecord("List", id: "L1", ["name": "friends"])
     for policy in SavePolicy.allCases {
       pair.a.remote.isOffline = true
       let error = await #expect(throws: SyncError.self) {

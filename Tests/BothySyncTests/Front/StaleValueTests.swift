@@ -15,7 +15,7 @@ struct StaleValueTests {
   /// A pair on which A has read T1, and B's change of it has arrived since.
   private func pair(
     _ policy: MergePolicy, _ news: (SimulatedDevice) throws -> Void
-  ) async throws -> (Pair, Note, Record) {
+  ) async throws -> (Pair, Note, AnyRecord) {
     let pair = try await Pair.sharing(policy: policy)
     let note = try #require(try pair.a.note())
     let record = try #require(try pair.a.store.store.record(.note()))
@@ -207,7 +207,7 @@ struct StaleValueTests {
     fields["b"] = .int(2)
     fields["title"] = .text("start")
     try await pair.a.store.save(
-      Record("Note", id: "T1", fields, version: record.version))
+      AnyRecord("Note", id: "T1", fields, version: record.version))
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1")?["note"] == "theirs")
     #expect(try await pair.server("T1")?["b"] == 2)

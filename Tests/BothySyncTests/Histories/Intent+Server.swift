@@ -23,7 +23,7 @@ extension Intent {
 
 extension Intent.State {
   fileprivate mutating func take(
-    _ operation: BothySync.Operation, _ version: String, _ modified: Int64, _ whole: ServerRecord?,
+    _ operation: BothySync.SyncOperation, _ version: String, _ modified: Int64, _ whole: ServerRecord?,
     from device: Int, _ policy: WideHistory.Policy
   ) {
     let id = operation.record.id
@@ -54,7 +54,7 @@ extension Intent.State {
 
   /// Notes what of the deeds of the device is on the server now.
   private mutating func reach(
-    _ operation: BothySync.Operation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
+    _ operation: BothySync.SyncOperation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
     _ device: Int
   ) {
     let id = operation.record.id
@@ -82,7 +82,7 @@ extension Intent.State {
 
   /// Each text that changes was written on this device, once, in sight of the one that it replaces.
   private mutating func judge(
-    _ operation: BothySync.Operation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
+    _ operation: BothySync.SyncOperation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
     _ device: Int,
     _ policy: WideHistory.Policy
   ) {
@@ -161,7 +161,7 @@ extension Intent.State {
 
   /// What was deleted comes back only with something new.
   private mutating func judgeReturn(
-    of id: String, _ after: [String: JSONValue], _ operation: BothySync.Operation, _ device: Int
+    of id: String, _ after: [String: JSONValue], _ operation: BothySync.SyncOperation, _ device: Int
   ) {
     let isNew = Sheet.texts.contains { name in
       after[name]?.stringValue.map { author[$0].map { deeds[$0].device } == device && !reached.contains($0) }

@@ -39,6 +39,6 @@ struct Sheet: Entity, Equatable {
   }
 }
 
-extension Schema {
-  static let sheets = Schema(version: 1, Sheet.self)
+extension StoreSchema {
+  static let sheets = StoreSchema(version: 1, Sheet.self)
 }

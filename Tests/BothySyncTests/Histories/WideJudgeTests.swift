@@ -30,7 +30,7 @@ struct WideJudgeTests {
     return try await runner.end()
   }
 
-  private func answer(_ operation: BothySync.Operation, version: String) -> (SyncRequest, SyncResponse) {
+  private func answer(_ operation: BothySync.SyncOperation, version: String) -> (SyncRequest, SyncResponse) {
     var response = SyncResponse(serverTime: 0)
     response.outcomes = [
       Outcome(operation: operation.id, .applied(version: version, modified: 0, record: nil))
@@ -63,7 +63,7 @@ struct WideJudgeTests {
   func unasked(title: String) async throws {
     let found = try await problems(shared + [.write(0, act(.title)), .sync(0, .both, [], during: nil)]) {
       runner in
-      let operation = BothySync.Operation(
+      let operation = BothySync.SyncOperation(
         id: "x", kind: .update, record: Sheet.record("r0"), base: "2", fields: ["title": .string(title)])
       let (request, response) = answer(operation, version: "3")
       runner.intent.follow(request, response, from: 0)
@@ -76,7 +76,7 @@ struct WideJudgeTests {
   func givenBack() async throws {
     let found = try await problems(shared + [.epoch]) { runner in
       for (version, title) in [("2", JSONValue.null), ("3", "title-0-0"), ("4", .null), ("5", "title-0-0")] {
-        let operation = BothySync.Operation(
+        let operation = BothySync.SyncOperation(
           id: version, kind: .update, record: Sheet.record("r0"), base: "1", fields: ["title": title])
         let (request, response) = answer(operation, version: version)
         runner.intent.follow(request, response, from: 0)
@@ -92,7 +92,7 @@ struct WideJudgeTests {
         .write(1, act(.title)), .write(0, act(.title)), .sync(0, .both, [], during: nil),
       ]
     let found = try await problems(steps) { runner in
-      let operation = BothySync.Operation(
+      let operation = BothySync.SyncOperation(
         id: "x", kind: .update, record: Sheet.record("r0"), base: "2", fields: ["title": "title-1-1"])
       let (request, response) = answer(operation, version: "3")
       runner.intent.follow(request, response, from: 1)
@@ -103,10 +103,10 @@ struct WideJudgeTests {
   @Test("A deletion of what was never seen, and a return from it, are noticed")
   func deletionsAndReturns() async throws {
     let found = try await problems(shared) { runner in
-      let deletion = BothySync.Operation(id: "x", kind: .delete, record: Sheet.record("r0"), base: "1")
+      let deletion = BothySync.SyncOperation(id: "x", kind: .delete, record: Sheet.record("r0"), base: "1")
       let (request, response) = answer(deletion, version: "2")
       runner.intent.follow(request, response, from: 1)
-      let insert = BothySync.Operation(
+      let insert = BothySync.SyncOperation(
         id: "y", kind: .insert, record: Sheet.record("r0"), fields: ["title": "title-0-0"])
       let (again, reply) = answer(insert, version: "3")
       runner.intent.follow(again, reply, from: 1)
@@ -118,7 +118,7 @@ struct WideJudgeTests {
   @Test("An operation that is carried out twice is noticed")
   func twice() async throws {
     let found = try await problems(shared) { runner in
-      let operation = BothySync.Operation(id: "x", kind: .update, record: Sheet.record("r0"), base: "1")
+      let operation = BothySync.SyncOperation(id: "x", kind: .update, record: Sheet.record("r0"), base: "1")
       let (request, response) = answer(operation, version: "1")
       runner.intent.follow(request, response, from: 0)
       runner.intent.follow(request, response, from: 0)

@@ -10,15 +10,15 @@ extension WideRunner {
     count("query")
     switch way {
     case .networkOnly:
-      _ = try await store.fetch(Query<Sheet>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      _ = try await store.fetch(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .networkOnly))
     case .limited:
-      var query = RecordQuery("Sheet")
+      var query = AnyQuery("Sheet")
       query.limit = 2
       _ = try await store.fetch(query, options: RequestOptions(fetchPolicy: .networkElseCache))
     case .syncThenCache:
       // What such a read's sync tells is told to those who listen to the store.
       hear(await store.sync(.both, ifRunning: .join), index)
-      _ = try await store.fetch(Query<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+      _ = try await store.fetch(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
     }
   }
 

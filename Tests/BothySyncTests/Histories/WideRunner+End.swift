@@ -81,8 +81,8 @@ extension WideRunner {
     return problems
   }
 
-  private func records(of device: SimulatedDevice) async throws -> [Record] {
-    try await device.store.store.read { try $0.fetch(RecordQuery("Sheet")) }
+  private func records(of device: SimulatedDevice) async throws -> [AnyRecord] {
+    try await device.store.store.read { try $0.fetch(AnyQuery("Sheet")) }
   }
 
   /// The judge's own idea of the server is checked too, else it judges something else.

@@ -248,6 +248,6 @@ extension AuthorityRules {
   static var withoutSheetNotes: AuthorityRules {
     var type = Sheet.schema
     type.fields.removeAll { $0.name == "note" }
-    return AuthorityRules(schema: Schema(types: [type]))
+    return AuthorityRules(schema: StoreSchema(types: [type]))
   }
 }

@@ -165,8 +165,8 @@ struct JournalExitTests {
     },
     Exit(cause: .typeDropped, outcome: "withdrawn") {
       let pair = try Pair(schema: .family)
-      try pair.a.put(Record("Pet", id: "P", ["name": "rex"]))
-      var schema = Schema.family
+      try pair.a.put(AnyRecord("Pet", id: "P", ["name": "rex"]))
+      var schema = StoreSchema.family
       schema.types.removeAll { $0.name == "Pet" }
       schema.version += 1
       try pair.a.restart(schema: schema, migrations: [Migration(to: schema.version, .dropType("Pet"))])

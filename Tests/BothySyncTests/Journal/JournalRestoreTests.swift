@@ -113,7 +113,7 @@ struct JournalRestoreTests {
     let nothing = await #expect(throws: SyncError.self) { try await store.journal.restore(fine) }
     #expect(nothing?.code == .notRestorable)
     let kept = try entry(pair)
-    var schema = Schema(version: 2, types: [Note.schema])
+    var schema = StoreSchema(version: 2, types: [Note.schema])
     schema.types[0].fields[0] = FieldSchema("title", .int)
     try pair.a.restart(
       schema: schema,
@@ -133,7 +133,7 @@ struct JournalRestoreTests {
   @Test("A field that was renamed since is restored under its new name")
   func renamed() async throws {
     let pair = try await lost()
-    var schema = Schema(version: 2, types: [Note.schema])
+    var schema = StoreSchema(version: 2, types: [Note.schema])
     schema.types[0].fields[0] = FieldSchema("name", .text)
     try pair.a.restart(
       schema: schema, migrations: [Migration(to: 2, .renameField(type: "Note", from: "title", to: "name"))])
@@ -145,8 +145,8 @@ struct JournalRestoreTests {
 
   @Test("Sensitive values are never in the journal, nor those of a field that becomes sensitive")
   func sensitive() async throws {
-    func schema(_ version: Int, sensitive: Bool) -> Schema {
-      Schema(
+    func schema(_ version: Int, sensitive: Bool) -> StoreSchema {
+      StoreSchema(
         version: version,
         types: [
           TypeSchema(
@@ -161,7 +161,7 @@ struct JournalRestoreTests {
       rules.receiveSecrets = { _, _, _ in }
       let pair = try Pair(schema: schema(1, sensitive: isSensitive), rules: rules)
       let id = RecordID(type: "User", id: "u")
-      try pair.b.put(Record("User", id: "u", ["name": "ann"]))
+      try pair.b.put(AnyRecord("User", id: "u", ["name": "ann"]))
       await pair.b.store.sync()
       await pair.a.store.sync()
       try pair.b.change { try $0.update(id, fields: ["name": "theirs"]) }
@@ -209,15 +209,16 @@ struct JournalRestoreTests {
 
   @Test("A record that is made again has the fields that only newer apps know")
   func unknownFields() async throws {
-    let old = Schema(types: [TypeSchema("Note", fields: [FieldSchema("title", .text)])])
+    let old = StoreSchema(types: [TypeSchema("Note", fields: [FieldSchema("title", .text)])])
     let colour = FieldSchema("colour", .text, optional: true)
-    let new = Schema(version: 2, types: [TypeSchema("Note", fields: [FieldSchema("title", .text), colour])])
+    let new = StoreSchema(
+      version: 2, types: [TypeSchema("Note", fields: [FieldSchema("title", .text), colour])])
     let world = try SimulatedWorld()
     var configuration = SyncConfiguration.quiet
     configuration.mergePolicies = MergePolicies(.serverModifiedWins)
     let newer = try world.addDevice("newer", schema: new, configuration: configuration)
     let older = try world.addDevice("older", schema: old, configuration: configuration)
-    try newer.put(Record("Note", id: "T1", ["title": "a", "colour": "red"]))
+    try newer.put(AnyRecord("Note", id: "T1", ["title": "a", "colour": "red"]))
     for device in [newer, older] { await device.store.sync() }
     try newer.change { _ = try $0.delete(.note()) }
     await newer.store.sync()

@@ -42,9 +42,11 @@ struct TextMergeTests {
 
   @Test("A text that two devices add to at each round grows by what they add")
   func rounds() async throws {
-    let schema = Schema(types: [TypeSchema("Page", fields: [FieldSchema("text", .text, merge: .keepBoth)])])
+    let schema = StoreSchema(types: [
+      TypeSchema("Page", fields: [FieldSchema("text", .text, merge: .keepBoth)])
+    ])
     let pair = try Pair(schema: schema, policy: .fieldMerge)
-    try pair.b.put(Record("Page", id: "P", ["text": "a short title"]))
+    try pair.b.put(AnyRecord("Page", id: "P", ["text": "a short title"]))
     _ = try await pair.isEven()
     let page = RecordID(type: "Page", id: "P")
     for round in 1...6 {

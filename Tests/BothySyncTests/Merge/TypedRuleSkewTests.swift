@@ -41,7 +41,7 @@ struct TypedRuleSkewTests {
       world: world, newer: try world.addDevice("newer", schema: .newPosters),
       older: try world.addDevice("older", schema: .posters, configuration: configuration))
     try fleet.newer.put(
-      Record(
+      AnyRecord(
         "Poster", id: "P1",
         [
           "title": "a", "stars": "many", "look": .json(#"{"frame":"oak","size":1}"#), "spot": "hall",

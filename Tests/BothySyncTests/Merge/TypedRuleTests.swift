@@ -121,15 +121,15 @@ struct TypedRuleTests {
       if isFirst { policies.set(.clientWins, for: Note.self) }
       policies.set(.serverModifiedWins, for: Note.self, on: [.delete])
       if !isFirst { policies.set(.clientWins, for: Note.self) }
-      let names = [BothySync.Operation.Kind.insert, .update, .delete].map {
+      let names = [BothySync.SyncOperation.Kind.insert, .update, .delete].map {
         policies.policy(for: $0, type: "Note").name
       }
       #expect(names == ["clientWins", "clientWins", "serverModifiedWins"])
       #expect(policies.policy(for: .update, type: "Other").name == "lastModifiedWins")
     }
     var all = MergePolicies()
-    all.set(.clientWins, for: Note.self, on: Set(BothySync.Operation.Kind.allCases))
-    for kind in BothySync.Operation.Kind.allCases {
+    all.set(.clientWins, for: Note.self, on: Set(BothySync.SyncOperation.Kind.allCases))
+    for kind in BothySync.SyncOperation.Kind.allCases {
       #expect(all.policy(for: kind, type: "Note").name == "clientWins")
     }
   }

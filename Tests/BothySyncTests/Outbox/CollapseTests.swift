@@ -4,8 +4,8 @@ import Testing
 @Suite("How changes of one record become one entry", .timeLimit(.minutes(5)))
 struct CollapseTests {
   struct Row: Sendable {
-    var pending: BothySync.Operation.Kind?
-    var change: BothySync.Operation.Kind
+    var pending: BothySync.SyncOperation.Kind?
+    var change: BothySync.SyncOperation.Kind
     /// By (was sent, has base): neither, sent only, base only, both.
     var cells: [Collapse]
   }

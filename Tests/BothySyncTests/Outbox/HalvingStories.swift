@@ -175,6 +175,6 @@ struct HalvingStories {
     #expect(await store.sync().skipped == nil)
     #expect(try await world.serverRecords().count == 2)
     #expect(try store.outbox().isEmpty)
-    #expect(try await store.store.fetch(Query<Note>()).map(\.id).sorted() == ["T1", "T2"])
+    #expect(try await store.store.fetch(RecordQuery<Note>()).map(\.id).sorted() == ["T1", "T2"])
   }
 }

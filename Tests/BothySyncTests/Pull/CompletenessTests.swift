@@ -26,9 +26,9 @@ struct CompletenessTests {
 
   private func answer(
     _ container: String, _ policy: FetchPolicy = .cacheOnly
-  ) async throws -> FetchResult<Record> {
+  ) async throws -> FetchResult<AnyRecord> {
     try await device.store.fetch(
-      RecordQuery("Note", container: container), options: RequestOptions(fetchPolicy: policy))
+      AnyQuery("Note", container: container), options: RequestOptions(fetchPolicy: policy))
   }
 
   /// Promises: N-27, S-4

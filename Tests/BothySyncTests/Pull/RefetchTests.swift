@@ -24,7 +24,7 @@ final class RefetchTests {
 
   /// A device that has `count` notes of the server, and the number of records that pages brought it.
   private func device(
-    _ count: Int = 3000, rules: AuthorityRules = AuthorityRules(), schema: Schema = .notes,
+    _ count: Int = 3000, rules: AuthorityRules = AuthorityRules(), schema: StoreSchema = .notes,
     principal: Principal = Principal("tester"),
     _ configuration: SyncConfiguration = .quiet
   ) async throws -> (world: SimulatedWorld, device: SimulatedDevice, wire: Wire) {
@@ -58,7 +58,8 @@ final class RefetchTests {
   }
 
   private func isWhole(_ device: SimulatedDevice) async throws -> Bool {
-    try await device.store.fetch(Query<Note>(), options: RequestOptions(fetchPolicy: .cacheOnly)).isComplete
+    try await device.store.fetch(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+      .isComplete
   }
 
   private static let one = Traffic(questions: 1, pulled: 1)
@@ -151,7 +152,7 @@ final class RefetchTests {
     let intruder = try world.addDevice("intruder", schema: .notes, principal: Principal("somebody"))
     _ = await intruder.store.sync()
     try intruder.store.purge(.note("T0"))
-    world.setRules(AuthorityRules(schema: Schema(types: [type])))
+    world.setRules(AuthorityRules(schema: StoreSchema(types: [type])))
     #expect(await intruder.store.sync().skipped == nil)
     #expect(try intruder.noteIDs().isEmpty)
     #expect(await sync(device, wire).questions > 0)
@@ -183,7 +184,7 @@ final class RefetchTests {
     #expect(try device.noteIDs().count == 31)
     let here = RequestOptions(fetchPolicy: .cacheOnly)
     func isWhole(_ container: String) async throws -> Bool {
-      try await device.store.fetch(RecordQuery("Note", container: container), options: here).isComplete
+      try await device.store.fetch(AnyQuery("Note", container: container), options: here).isComplete
     }
     #expect(try await !isWhole("book/1"))
     #expect(try await isWhole("book/2"))
@@ -200,7 +201,7 @@ final class RefetchTests {
   private static let song = TypeSchema("Song", fields: [.field("title", String.self)])
 
   private static func server(_ types: [TypeSchema]) -> AuthorityRules {
-    AuthorityRules(schema: Schema(version: 1, types: types))
+    AuthorityRules(schema: StoreSchema(version: 1, types: types))
   }
 
   @Test(
@@ -217,12 +218,12 @@ final class RefetchTests {
 
   @Test("A type whose readers change is asked for anew by those who declare it, and it alone")
   func changedRights() async throws {
-    let both = Schema(version: 1, types: [Note.schema, Self.song])
+    let both = StoreSchema(version: 1, types: [Note.schema, Self.song])
     let (world, device, wire) = try await device(rules: Self.server([Note.schema, Self.song]), schema: both)
     let other = world.devices[0]
     try other.change { transaction in
       for number in 0..<3 {
-        try transaction.insert(Record("Song", id: "S\(number)", ["title": .text("la")]))
+        try transaction.insert(AnyRecord("Song", id: "S\(number)", ["title": .text("la")]))
       }
     }
     _ = await other.store.sync()
@@ -232,7 +233,7 @@ final class RefetchTests {
     hidden.permissions = Permissions(read: .nobody)
     world.setRules(Self.server([Note.schema, hidden]))
     #expect(await sync(device, wire) == Traffic(questions: 1, pulled: 3))
-    #expect(try await device.store.store.count(RecordQuery("Song")) == 0)
+    #expect(try await device.store.store.count(AnyQuery("Song")) == 0)
     plain.remote.forgetRequests()
     #expect(await plain.store.sync().pulled == 0)
     #expect(plain.remote.reads == 0)
@@ -243,7 +244,7 @@ final class RefetchTests {
     _ = await plain.store.sync()
     try plain.restart(schema: both)
     #expect(await plain.store.sync().pulled == 3)
-    #expect(try await plain.store.store.count(RecordQuery("Song")) == 3)
+    #expect(try await plain.store.store.count(AnyQuery("Song")) == 3)
     #expect(plain.remote.reads == 1)
   }
 }

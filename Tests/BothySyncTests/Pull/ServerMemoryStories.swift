@@ -35,7 +35,7 @@ struct ServerMemoryStories {
   @Test("A new record in a together-write that gives way stays as the server has it")
   func insertGivesWay() async throws {
     let pair = try await bank()
-    try pair.a.put(Record("BankAccount", id: "w", ["balance": .int(1)]))
+    try pair.a.put(AnyRecord("BankAccount", id: "w", ["balance": .int(1)]))
     pair.a.loseAnswer(carrying: "w")
     await pair.a.store.sync(.push)
     await pair.b.store.sync()

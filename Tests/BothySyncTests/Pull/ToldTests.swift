@@ -7,8 +7,8 @@ import Testing
 /// What the server last told of a record outlives the work that is pending on it, however that ends.
 @Suite("What the server last told", .timeLimit(.minutes(10)))
 struct ToldTests {
-  private static func memo(_ fields: FieldSchema...) -> Schema {
-    Schema(version: 1, types: [TypeSchema("Memo", fields: fields)])
+  private static func memo(_ fields: FieldSchema...) -> StoreSchema {
+    StoreSchema(version: 1, types: [TypeSchema("Memo", fields: fields)])
   }
 
   private static let newer = memo(FieldSchema("title", .text), FieldSchema("prio", .text))
@@ -26,7 +26,7 @@ struct ToldTests {
     func server() async throws -> [String: JSONValue]? {
       try await world.serverRecords()[id]?.fields.members()
     }
-    try newer.put(Record("Memo", id: "M1", ["title": "a", "prio": "high"]))
+    try newer.put(AnyRecord("Memo", id: "M1", ["title": "a", "prio": "high"]))
     await newer.store.sync()
     await older.store.sync()
     #expect(try older.record("Memo", "M1")?["prio"] == 0)

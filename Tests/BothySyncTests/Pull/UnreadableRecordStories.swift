@@ -7,7 +7,7 @@ import Testing
 /// Records that a server holds and a device can't read: they stop no other record.
 @Suite("Unreadable records", .timeLimit(.minutes(5)))
 struct UnreadableRecordStories {
-  static let schema = Schema(
+  static let schema = StoreSchema(
     types: [
       TypeSchema(
         "Page",
@@ -38,7 +38,7 @@ struct UnreadableRecordStories {
   }
 
   private func ids(_ device: SimulatedDevice) throws -> [String] {
-    try device.store.store.fetch(RecordQuery("Page")).map(\.id).sorted()
+    try device.store.store.fetch(AnyQuery("Page")).map(\.id).sorted()
   }
 
   @Test("One record that is nested too deep stops no pull and no push", arguments: [33, 59, 62, 200])
@@ -47,7 +47,7 @@ struct UnreadableRecordStories {
     try await plant("P1", #"{"title":"one"}"#, in: pair)
     try await plant("deep", #"{"meta":\#(Self.nested(depth)),"title":"deep"}"#, in: pair)
     try await plant("P2", #"{"title":"two"}"#, in: pair)
-    try pair.a.put(Record("Page", id: "mine", ["title": .text("mine")]))
+    try pair.a.put(AnyRecord("Page", id: "mine", ["title": .text("mine")]))
     let report = await pair.a.store.sync()
     #expect(report.skipped == nil && report.pushed == 1)
     #expect(try ids(pair.a) == ["P1", "P2", "mine"])
@@ -60,7 +60,7 @@ struct UnreadableRecordStories {
     let pair = try pair()
     try await plant("P1", #"{"links":[{"id":"t1"}],"title":"one"}"#, in: pair)
     try await plant("P2", #"{"links":["P1"],"title":"two"}"#, in: pair)
-    try pair.a.put(Record("Page", id: "mine", ["title": .text("mine")]))
+    try pair.a.put(AnyRecord("Page", id: "mine", ["title": .text("mine")]))
     let report = await pair.a.store.sync()
     #expect(report.skipped == nil && report.pushed == 1)
     #expect(try ids(pair.a).suffix(2) == ["P2", "mine"])
@@ -69,11 +69,11 @@ struct UnreadableRecordStories {
   @Test("An edit against a record that became unreadable is refused alone")
   func edited() async throws {
     let pair = try pair()
-    try pair.a.put(Record("Page", id: "P1", ["title": .text("one")]))
+    try pair.a.put(AnyRecord("Page", id: "P1", ["title": .text("one")]))
     await pair.a.store.sync()
     try await plant("P1", #"{"meta":\#(Self.nested(60)),"title":"deep"}"#, in: pair)
     try pair.a.change { _ = try $0.update(Self.page("P1"), fields: ["title": .text("mine")]) }
-    try pair.a.put(Record("Page", id: "P2", ["title": .text("two")]))
+    try pair.a.put(AnyRecord("Page", id: "P2", ["title": .text("two")]))
     let report = await pair.a.store.sync()
     #expect(report.skipped == nil && report.pushed == 1)
     #expect(try pair.a.store.inbox().map(\.record) == [Self.page("P1")])
@@ -84,7 +84,7 @@ struct UnreadableRecordStories {
     "A record that can't be read is set aside with its position, and told until a version comes that can be")
   func told() async throws {
     let pair = try pair()
-    try pair.b.put(Record("Page", id: "P1", ["title": .text("one")]))
+    try pair.b.put(AnyRecord("Page", id: "P1", ["title": .text("one")]))
     await pair.b.store.sync()
     await pair.a.store.sync()
     try await plant("P1", #"{"meta":\#(Self.nested(60)),"title":"deep"}"#, in: pair)
@@ -123,10 +123,10 @@ struct UnreadableRecordStories {
   @Test("A value that is nested too deep is refused when it is saved, with its field and a remedy")
   func saved() throws {
     let pair = try pair()
-    let deepest = Record("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))])
+    let deepest = AnyRecord("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))])
     try pair.a.put(deepest)
     let error = #expect(throws: StoreError.self) {
-      try pair.a.put(Record("Page", id: "P2", ["title": .text("t"), "meta": .json(Self.nested(33))]))
+      try pair.a.put(AnyRecord("Page", id: "P2", ["title": .text("t"), "meta": .json(Self.nested(33))]))
     }
     #expect(error?.code == .invalidValue)
     #expect(error?.message.hasPrefix("Page.meta is nested deeper than 32 levels.") ?? false)
@@ -138,7 +138,7 @@ struct UnreadableRecordStories {
   @Test("What may be saved is taken by the server and read by every device")
   func deepest() async throws {
     let pair = try pair()
-    try pair.a.put(Record("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))]))
+    try pair.a.put(AnyRecord("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))]))
     #expect(await pair.a.store.sync().pushed == 1)
     await pair.b.store.sync()
     #expect(try pair.b.record("Page", "P1")?["meta"] == .json(Self.nested(32)))
@@ -149,7 +149,7 @@ struct UnreadableRecordStories {
   func judged(_ depth: Int) async throws {
     let pair = try pair()
     let meta = try JSONValue(parsing: Self.nested(depth))
-    let operation = Operation(
+    let operation = SyncOperation(
       id: "a", kind: .insert, record: Self.page("P1"), fields: ["title": "t", "meta": meta])
     let answer = try await pair.world.authority.sync(
       space: "test", principal: Principal("tester"), SyncRequest(device: "d", operations: [operation]))
@@ -167,8 +167,8 @@ struct UnreadableRecordStories {
   @Test("A pending value of an older version that is nested too deep waits alone", arguments: [33, 60, 63])
   func oldPending(_ depth: Int) async throws {
     let pair = try pair()
-    try pair.a.put(Record("Page", id: "P1", ["title": .text("one"), "meta": .json("1")]))
-    try pair.a.put(Record("Page", id: "P2", ["title": .text("two")]))
+    try pair.a.put(AnyRecord("Page", id: "P1", ["title": .text("one"), "meta": .json("1")]))
+    try pair.a.put(AnyRecord("Page", id: "P2", ["title": .text("two")]))
     let sql = "UPDATE Page SET meta = '\(Self.nested(depth))' WHERE _id = 'P1'"
     try pair.a.change { try PreparedStatement(sql, in: $0.database).run() }
     let report = await pair.a.store.sync()

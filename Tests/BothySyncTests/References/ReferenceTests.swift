@@ -20,7 +20,7 @@ struct ReferenceTests {
     }
     await pair.b.store.sync()
     for type in known {
-      _ = try await pair.a.store.fetch(RecordQuery(type), options: .reading(.networkOnly))
+      _ = try await pair.a.store.fetch(AnyQuery(type), options: .reading(.networkOnly))
     }
     pair.a.remote.forgetRequests()
     return pair
@@ -33,14 +33,14 @@ struct ReferenceTests {
     let pair = try await family(["Child"])
     for policy in [FetchPolicy.cacheOnly, .cacheThenRefresh] {
       let options = RequestOptions.reading(policy)
-      #expect(try await pair.a.store.fetch(RecordQuery("Parent"), options: options).values.isEmpty)
-      #expect(try await pair.a.store.count(RecordQuery("Parent"), options: options) == 0)
+      #expect(try await pair.a.store.fetch(AnyQuery("Parent"), options: options).values.isEmpty)
+      #expect(try await pair.a.store.count(AnyQuery("Parent"), options: options) == 0)
     }
     #expect(try pair.a.record("Parent", "P1") == nil)
     #expect(try pair.a.store.state(of: Self.id("Parent", "P1")) == .clean)
     _ = try await pair.a.store.fetch(
-      RecordQuery("Parent", where: .compare(field: "id", .equal, "P1")), options: .reading(.networkOnly))
-    #expect(try await pair.a.store.count(RecordQuery("Parent"), options: .reading(.cacheOnly)) == 1)
+      AnyQuery("Parent", where: .compare(field: "id", .equal, "P1")), options: .reading(.networkOnly))
+    #expect(try await pair.a.store.count(AnyQuery("Parent"), options: .reading(.cacheOnly)) == 1)
     #expect(try pair.a.store.diagnose().findings.isEmpty)
   }
 
@@ -87,7 +87,7 @@ struct ReferenceTests {
     }
     #expect(gone?.code == .relatedRecordUnavailable)
     try await pair.a.store.prefetch(
-      RecordQuery("Parent"), including: [ReferencePath().records(of: "Child", by: "parent")],
+      AnyQuery("Parent"), including: [ReferencePath().records(of: "Child", by: "parent")],
       options: .reading(.networkOnly))
     #expect(try pair.a.record("Child", "C1")?["name"] == "mine")
     #expect(try pair.a.record("Child", "C2") == nil)
@@ -100,7 +100,7 @@ struct ReferenceTests {
   func prefetch() async throws {
     let pair = try await family()
     let children = ReferencePath().records(of: "Child", by: "parent")
-    let owners = RecordQuery("Pet")
+    let owners = AnyQuery("Pet")
     let reached = try await pair.a.store.prefetch(
       owners,
       including: ["owner.best", "owner.friends", ReferencePath("owner").records(of: "Child", by: "parent")],
@@ -118,23 +118,23 @@ struct ReferenceTests {
       owners, including: ["owner.friends"], options: .reading(.cacheOnly))
     #expect(checked.missing == [Self.id("Parent", "P2")])
     #expect(pair.a.remote.reads == 0)
-    let again = try await pair.a.store.prefetch(RecordQuery("Parent"), including: [children])
+    let again = try await pair.a.store.prefetch(AnyQuery("Parent"), including: [children])
     #expect(again.records.contains(Self.id("Child", "C1")))
   }
 
   /// Promises: S-81
   @Test("Without paths every reference is followed, to the depth asked for and never deeper than three")
   func depth() async throws {
-    let chain = Schema(types: [
+    let chain = StoreSchema(types: [
       TypeSchema(
         "Link", fields: [FieldSchema("next", .reference(to: "Link", onDelete: .nullify), optional: true)])
     ])
     let pair = try Pair(schema: chain)
     for number in 0..<6 {
-      try pair.b.put(Record("Link", id: "L\(number)", ["next": .text("L\(number + 1)")]))
+      try pair.b.put(AnyRecord("Link", id: "L\(number)", ["next": .text("L\(number + 1)")]))
     }
     await pair.b.store.sync()
-    let first = RecordQuery("Link", where: .compare(field: "id", .equal, "L0"))
+    let first = AnyQuery("Link", where: .compare(field: "id", .equal, "L0"))
     for depth in 0...3 {
       try pair.a.store.purge()
       let reached = try await pair.a.store.prefetch(first, depth: depth)

@@ -8,7 +8,7 @@ import Testing
 /// Unique fields over all devices: the server looks, and what it refuses waits with its reason.
 @Suite("Unique fields on the server", .timeLimit(.minutes(5)))
 struct UniqueOnServerTests {
-  private static let schema = Schema(types: [
+  private static let schema = StoreSchema(types: [
     TypeSchema(
       "User",
       fields: [FieldSchema("email", .text, optional: true, unique: true), FieldSchema("name", .text)])
@@ -20,8 +20,8 @@ struct UniqueOnServerTests {
     return try Pair(schema: Self.schema, rules: AuthorityRules(schema: schema))
   }
 
-  private func user(_ id: String, _ email: String?, _ name: String = "n") -> Record {
-    Record("User", id: id, ["email": email.map { .text($0) } ?? .null, "name": .text(name)])
+  private func user(_ id: String, _ email: String?, _ name: String = "n") -> AnyRecord {
+    AnyRecord("User", id: id, ["email": email.map { .text($0) } ?? .null, "name": .text(name)])
   }
 
   private func emails(_ pair: Pair) async throws -> [String: String] {
@@ -83,7 +83,7 @@ struct UniqueOnServerTests {
     let request = SyncRequest(
       device: "d",
       operations: [
-        Operation(
+        SyncOperation(
           id: "1", kind: .insert, record: RecordID(type: "Child", id: "c"),
           fields: ["name": "c", "parent": "P"])
       ])

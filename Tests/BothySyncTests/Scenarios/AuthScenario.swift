@@ -49,7 +49,7 @@ struct AuthScenario {
 
     let (other, others) = try device.open(bob)
     #expect(try other.store.outbox().isEmpty)
-    #expect(try await other.store.store.fetch(Query<Note>()).isEmpty)
+    #expect(try await other.store.store.fetch(RecordQuery<Note>()).isEmpty)
     try await write(other) { try $0.insert(Note(id: "b1", "b1")) }
     await other.store.sync()
     #expect(others.requests.flatMap(\.operations).map(\.record.id) == ["b1"])

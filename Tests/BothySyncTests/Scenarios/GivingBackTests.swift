@@ -291,7 +291,7 @@ struct GivingBackTests {
           "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."
         ))
     #expect(report.requests == 1)
-    #expect(try await again.store.fetch(Query<Note>()).count == 3)
+    #expect(try await again.store.fetch(RecordQuery<Note>()).count == 3)
     #expect(try await place.titles().isEmpty)
     place.use(own)
     #expect(await again.sync().pushed == 1)

@@ -9,8 +9,8 @@ struct MissingParentScenarios {
   private static let parent = RecordID(type: "Parent", id: "P1")
   private static let child = RecordID(type: "Child", id: "C1")
 
-  private static func schema(_ rule: FieldKind.DeleteRule, optional: Bool = false) -> Schema {
-    Schema(types: [
+  private static func schema(_ rule: FieldKind.DeleteRule, optional: Bool = false) -> StoreSchema {
+    StoreSchema(types: [
       TypeSchema("Parent", fields: [FieldSchema("name", .text)]),
       TypeSchema(
         "Child",
@@ -54,7 +54,7 @@ struct MissingParentScenarios {
       schema: Self.schema(.cascade),
       rules: AuthorityRules(schema: Self.schema(.cascade), checksReferences: true, recordSizeLimit: 200))
     try pair.a.put(.child("C1", of: "P1"))
-    try pair.a.put(Record("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 500))]))
+    try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 500))]))
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.code) == ["tooLarge"])
     #expect(report.blocked == [Blocked(record: Self.child, by: Self.parent)])
@@ -67,7 +67,7 @@ struct MissingParentScenarios {
 
   /// A child is added offline by A while B deletes its parent.
   private func orphan(
-    _ schema: Schema, policy: MergePolicy = .serverModifiedWins, orphans: OrphanPolicy = .deleteRule,
+    _ schema: StoreSchema, policy: MergePolicy = .serverModifiedWins, orphans: OrphanPolicy = .deleteRule,
     _ edit: (SimulatedDevice) throws -> Void = { _ in }
   ) async throws -> Pair {
     let rules = AuthorityRules(schema: schema, checksReferences: true)

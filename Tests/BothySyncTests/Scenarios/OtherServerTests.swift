@@ -43,7 +43,7 @@ struct OtherServerTests {
       let other = try SQLiteLedger()
       let remote = InProcessRemote(Authority(ledger: other, now: time.reader()))
       if let title {
-        let operation = Operation(
+        let operation = SyncOperation(
           id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": .string(title)])
         _ = try await remote.exchange(SyncRequest(device: "else", operations: [operation]))
       }
@@ -51,7 +51,7 @@ struct OtherServerTests {
       return other
     }
 
-    func ids() throws -> [String] { try store.store.fetch(Query<Note>()).map(\.id).sorted() }
+    func ids() throws -> [String] { try store.store.fetch(RecordQuery<Note>()).map(\.id).sorted() }
   }
 
   private func ids(_ ledger: SQLiteLedger, _ space: String = "test") async throws -> [String] {
@@ -109,15 +109,15 @@ struct OtherServerTests {
     let device = try await Case()
     _ = try await device.other()
     let here = RequestOptions(fetchPolicy: .networkElseCache)
-    #expect(try await device.store.fetch(Query<Note>(), options: here).origin == .cache)
+    #expect(try await device.store.fetch(RecordQuery<Note>(), options: here).origin == .cache)
     for isStored in [true, false] {
       let there = RequestOptions(fetchPolicy: .networkOnly, cacheResults: isStored)
       let error = await #expect(throws: SyncError.self) {
-        try await device.store.fetch(Query<Note>(), options: there)
+        try await device.store.fetch(RecordQuery<Note>(), options: there)
       }
       #expect(error?.code == .otherServer)
       let counted = await #expect(throws: SyncError.self) {
-        try await device.store.count(RecordQuery("Note"), options: there)
+        try await device.store.count(AnyQuery("Note"), options: there)
       }
       #expect(counted?.code == .otherServer)
     }
@@ -129,18 +129,20 @@ struct OtherServerTests {
     let device = try await Case()
     let theirs = InProcessRemote(
       Authority(ledger: device.ledger, now: device.time.reader()), principal: Principal("else"))
-    let operation = Operation(
+    let operation = SyncOperation(
       id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": "theirs"])
     _ = try await theirs.exchange(SyncRequest(device: "else", operations: [operation]))
     device.remote.target = theirs
     for policy in [FetchPolicy.networkOnly, .networkElseCache] {
       let options = RequestOptions(fetchPolicy: policy)
-      _ = try? await device.store.fetch(Query<Note>(), options: options)
+      _ = try? await device.store.fetch(RecordQuery<Note>(), options: options)
     }
     _ = try? await device.store.repair()
     #expect(try device.ids() == Self.all)
     let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
-    await #expect(throws: SyncError.self) { try await device.store.fetch(Query<Note>(), options: options) }
+    await #expect(throws: SyncError.self) {
+      try await device.store.fetch(RecordQuery<Note>(), options: options)
+    }
   }
 
   @Test("A comparison with another server removes nothing here")
@@ -187,7 +189,7 @@ struct OtherServerTests {
   func announced(pageSize: Int) async throws {
     let device = try await Case(.fieldMerge, pageSize: pageSize)
     let remote = try #require(device.remote.target)
-    let deletion = Operation(id: UUIDv7.make(), kind: .delete, record: .note("T2"), base: "3")
+    let deletion = SyncOperation(id: UUIDv7.make(), kind: .delete, record: .note("T2"), base: "3")
     _ = try await remote.exchange(SyncRequest(device: "else", operations: [deletion]))
     try await device.ledger.startEpoch(space: "test")
     #expect(await device.store.sync().skipped == nil)

@@ -94,7 +94,7 @@ struct PartitionScenario {
       let value = time + index + 1
       member.last = value
       let field = ["a", "b", "c", "d"][index]
-      try await member.device.store.save(Record("Note", id: "T1", [field: .int(Int64(value))]))
+      try await member.device.store.save(AnyRecord("Note", id: "T1", [field: .int(Int64(value))]))
     }
   }
 

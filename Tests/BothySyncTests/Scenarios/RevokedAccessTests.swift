@@ -63,7 +63,7 @@ struct RevokedAccessTests {
     #expect(try world.bob.noteIDs() == ["T1", "T2"])
     var type = Note.schema
     type.permissions = Permissions(read: .owner, update: .owner, delete: .owner)
-    world.world.setRules(AuthorityRules(schema: Schema(types: [type])))
+    world.world.setRules(AuthorityRules(schema: StoreSchema(types: [type])))
     try world.bob.retitle("T2", "bob's, not sent")
     await world.sync(world.bob)
     #expect(try world.bob.noteIDs() == ["T2"])
@@ -111,7 +111,7 @@ struct RevokedAccessTests {
     }
     await world.sync(world.ann, world.bob)
     let visible = try await world.world.authority.query(
-      space: "test", principal: Principal("bob"), RecordQuery("Note"))
+      space: "test", principal: Principal("bob"), AnyQuery("Note"))
     let pending = try world.bob.store.outbox().map(\.record.id)
     // What may not be seen is here only where an edit of it waits for a decision.
     #expect(try Set(world.bob.noteIDs()) == Set(visible.map(\.id.id)).union(pending), "seed \(seed)")

@@ -80,6 +80,6 @@ struct Scenario06ConcurrentBank {
 
 extension ReadTransaction {
   fileprivate func balances() throws -> [String: Int] {
-    Dictionary(uniqueKeysWithValues: try fetch(Query<BankAccount>()).map { ($0.id, $0.balance) })
+    Dictionary(uniqueKeysWithValues: try fetch(RecordQuery<BankAccount>()).map { ($0.id, $0.balance) })
   }
 }

@@ -38,7 +38,7 @@ struct Scenario08SameField {
   func fieldRule() async throws {
     for aArrivesFirst in [true, false] {
       let pair = try Pair(schema: .latest, policy: .fieldMerge)
-      try pair.a.put(Record("Doc", id: "D", ["title": .text("start"), "left": .int(0), "right": .int(0)]))
+      try pair.a.put(AnyRecord("Doc", id: "D", ["title": .text("start"), "left": .int(0), "right": .int(0)]))
       for device in [pair.a, pair.b] { await device.store.sync() }
       let id = RecordID(type: "Doc", id: "D")
       for (device, side) in [(pair.a, "left"), (pair.b, "right")] {
@@ -53,8 +53,8 @@ struct Scenario08SameField {
   }
 }
 
-extension Schema {
-  fileprivate static let latest = Schema(
+extension StoreSchema {
+  fileprivate static let latest = StoreSchema(
     types: [
       TypeSchema(
         "Doc",

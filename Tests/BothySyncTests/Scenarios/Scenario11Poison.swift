@@ -20,7 +20,7 @@ struct Scenario11Poison {
     let pair = try Pair(schema: .family, rules: rules) { $0.batchSize = 500 }
     try pair.a.change { transaction in
       for number in 0..<500 {
-        var record = Record.parent("P\(number)")
+        var record = AnyRecord.parent("P\(number)")
         if number == 250 { record["name"] = long }
         try transaction.insert(record)
       }

@@ -86,7 +86,7 @@ struct Scenario15FirstSync {
   /// What no state of the server ever was: half of a pull, or half of what was changed together.
   private static func problem(_ store: Store) async throws -> String? {
     try await store.read { transaction in
-      let notes = try transaction.fetch(Query<Note>())
+      let notes = try transaction.fetch(RecordQuery<Note>())
       if notes.isEmpty { return nil }
       let titles = Set(notes.filter { $0.id.hasPrefix("left") || $0.id.hasPrefix("right") }.map(\.title))
       let paired = notes.count { $0.id.hasPrefix("left") || $0.id.hasPrefix("right") }

@@ -143,7 +143,7 @@ struct Scenario18Restored {
     }
     #expect(try note(a, "T1")?.title == "after the backup")
     #expect(try note(a, "late") != nil)
-    #expect(try await servers.remote.query(RecordQuery("Note")).count == 8)
+    #expect(try await servers.remote.query(AnyQuery("Note")).count == 8)
     try await a.store.write { try $0.insert(Note(id: "later", "made meanwhile")) }
     // Every device has to look before the server has gone on past what it knew; else only comparing finds out.
     #expect(try await b.adoptServer().rebased == [.space])
@@ -158,7 +158,7 @@ struct Scenario18Restored {
     #expect(try a.outbox().isEmpty)
     #expect(try note(a, "T2")?.note == "mine")
     #expect(try await isEven(servers, [a, b]))
-    let server = try await servers.remote.query(RecordQuery("Note"))
+    let server = try await servers.remote.query(AnyQuery("Note"))
     let fields = try Dictionary(uniqueKeysWithValues: server.map { ($0.id.id, try $0.fields.members()) })
     for id in ["T2", "T4"] { #expect(fields[id]?["note"] == "mine") }
     #expect(fields["T5"] == nil)
@@ -184,8 +184,8 @@ struct Scenario18Restored {
     }
     try servers.empty()
     #expect(await a.sync().skipped?.name == "otherServer")
-    #expect(try await a.store.fetch(Query<Note>()).count == 6)
-    #expect(try await servers.remote.query(RecordQuery("Note")).isEmpty)
+    #expect(try await a.store.fetch(RecordQuery<Note>()).count == 6)
+    #expect(try await servers.remote.query(AnyQuery("Note")).isEmpty)
     let report = try await a.adoptServer()
     #expect(report.rebased == [.space])
     #expect(Set(report.lost.map(\.id)) == ["T0", "T1", "T2", "T3", "T4"])
@@ -194,7 +194,7 @@ struct Scenario18Restored {
     #expect(try await isEven(servers, [a, b]))
     #expect(try note(a, "T1")?.note == "mine")
     #expect(try note(a, "mine") != nil)
-    #expect(try await a.store.fetch(Query<Note>()).count == 2)
+    #expect(try await a.store.fetch(RecordQuery<Note>()).count == 2)
   }
 
   /// Promises: Scenario-18

@@ -8,8 +8,10 @@ import Testing
 /// Old apps, new schemas, and updates with a full outbox.
 @Suite("Schema skew", .faultsStrike, .timeLimit(.minutes(5)))
 struct SchemaSkewScenario {
-  private static func memo(_ version: Int, _ fields: FieldSchema..., and types: [TypeSchema] = []) -> Schema {
-    Schema(version: version, types: [TypeSchema("Memo", fields: fields)] + types)
+  private static func memo(_ version: Int, _ fields: FieldSchema..., and types: [TypeSchema] = [])
+    -> StoreSchema
+  {
+    StoreSchema(version: version, types: [TypeSchema("Memo", fields: fields)] + types)
   }
 
   private static let old = memo(1, FieldSchema("title", .text), FieldSchema("count", .text))
@@ -34,7 +36,7 @@ struct SchemaSkewScenario {
   func fullOutbox() async throws {
     let pair = try Pair(schema: Self.old)
     for name in ["edited", "deleted", "doubt"] {
-      try pair.a.put(Record("Memo", id: name, ["title": "start", "count": "1"]))
+      try pair.a.put(AnyRecord("Memo", id: name, ["title": "start", "count": "1"]))
     }
     await pair.a.store.sync()
     pair.a.remote.plan(.lostAnswer, on: .operation(on: "doubt"))
@@ -42,7 +44,7 @@ struct SchemaSkewScenario {
     await pair.a.store.sync()
     pair.a.remote.setScript { .none }
     try pair.a.change { transaction in
-      try transaction.insert(Record("Memo", id: "made", ["title": "new", "count": "7"]))
+      try transaction.insert(AnyRecord("Memo", id: "made", ["title": "new", "count": "7"]))
       try transaction.update(id("edited"), fields: ["title": "mine", "count": "5"])
       try transaction.delete(id("deleted"))
     }
@@ -67,7 +69,7 @@ struct SchemaSkewScenario {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: wide)
     let older = try world.addDevice("older", schema: narrow)
-    try newer.put(Record("Memo", id: "M1", ["title": "one", "colour": "red"]))
+    try newer.put(AnyRecord("Memo", id: "M1", ["title": "one", "colour": "red"]))
     await newer.store.sync()
     await older.store.sync()
     try older.change { _ = try $0.update(id("M1"), fields: ["title": "two"]) }
@@ -92,7 +94,7 @@ struct SchemaSkewScenario {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: wide)
     let older = try world.addDevice("older", schema: narrow)
-    try newer.put(Record("Card", id: "C1", ["face": "ace"]))
+    try newer.put(AnyRecord("Card", id: "C1", ["face": "ace"]))
     await newer.store.sync()
     await older.store.sync()
     older.remote.forgetRequests()
@@ -110,7 +112,7 @@ struct SchemaSkewScenario {
     let pair = try Pair(schema: Self.old, rules: AuthorityRules(minimumSchemaVersion: 2)) {
       $0.triggers = [.save]
     }
-    try pair.a.put(Record("Memo", id: "M1", ["title": "one", "count": "1"]))
+    try pair.a.put(AnyRecord("Memo", id: "M1", ["title": "one", "count": "1"]))
     let first = await pair.a.store.sync()
     #expect(first.skipped?.name == "updateRequired")
     #expect(pair.a.remote.requests.count == 1)
@@ -124,7 +126,7 @@ struct SchemaSkewScenario {
     let store = pair.a.store
     let run = Task { await store.run(clock: VirtualClock()) }
     try await until { store.status.phase == .idle || store.status.phase == .paused }
-    try await store.save(Record("Memo", id: "M2", ["title": "two", "count": "2"]))
+    try await store.save(AnyRecord("Memo", id: "M2", ["title": "two", "count": "2"]))
     try await until { store.status.phase == .paused }
     run.cancel()
     await run.value
@@ -146,7 +148,7 @@ struct SchemaSkewScenario {
   )
   func mismatch() async throws {
     let pair = try Pair(schema: Self.old)
-    try pair.a.put(Record("Memo", id: "M1", ["title": "one", "count": "1"]))
+    try pair.a.put(AnyRecord("Memo", id: "M1", ["title": "one", "count": "1"]))
     let other = Self.memo(2, FieldSchema("title", .text))
     let refused = #expect(throws: StoreError.self) { try pair.a.restart(schema: other) }
     #expect(refused?.code == .schemaMismatch)

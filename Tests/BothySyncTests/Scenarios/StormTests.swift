@@ -44,7 +44,7 @@ struct StormTests {
     func work(_ second: Int) async throws {
       try await store.save(Note(id: "N\(second)", "written in the storm"))
       for policy in [FetchPolicy.cacheThenRefresh, .syncThenCache] where second.isMultiple(of: 7) {
-        let some = Query<Note>().where(.compare(field: "id", .equal, .text("N1")))
+        let some = RecordQuery<Note>().where(.compare(field: "id", .equal, .text("N1")))
         _ = try await store.fetch(some, options: RequestOptions(fetchPolicy: policy))
       }
       if second.isMultiple(of: 10) { remote.hint() }

@@ -14,8 +14,8 @@ struct BecomingSensitiveTests {
   private static let second = schema(2, sensitive: true)
   private static let steps = [Migration(to: 2, .makeSensitive(type: "User", field: "password"))]
 
-  private static func schema(_ version: Int, sensitive: Bool) -> Schema {
-    Schema(
+  private static func schema(_ version: Int, sensitive: Bool) -> StoreSchema {
+    StoreSchema(
       version: version,
       types: [
         TypeSchema(
@@ -26,8 +26,8 @@ struct BecomingSensitiveTests {
       ])
   }
 
-  private func user(_ id: String, _ name: String = "ann") -> Record {
-    Record("User", id: id, ["name": .text(name), "password": .text(Self.word + id)])
+  private func user(_ id: String, _ name: String = "ann") -> AnyRecord {
+    AnyRecord("User", id: id, ["name": .text(name), "password": .text(Self.word + id)])
   }
 
   private func contains(_ word: String, _ device: SimulatedDevice) throws -> Bool {
@@ -90,7 +90,7 @@ struct BecomingSensitiveTests {
     let world = try SimulatedWorld(rules: rules)
     let older = try world.addDevice(schema: Self.first)
     try older.put(user("U1"))
-    try older.put(Record("User", id: "U2", ["name": "bob"]))
+    try older.put(AnyRecord("User", id: "U2", ["name": "bob"]))
     let report = await older.store.sync()
     #expect(report.failures.map(\.record.id) == ["U1"])
     #expect(report.failures.first?.rejection.code == "sensitiveInClear")
@@ -102,7 +102,7 @@ struct BecomingSensitiveTests {
   func insecure() async throws {
     let world = try SimulatedWorld()
     let other = try world.addDevice(schema: Self.second)
-    try other.put(Record("User", id: "theirs", ["name": "bob"]))
+    try other.put(AnyRecord("User", id: "theirs", ["name": "bob"]))
     await other.store.sync()
     let folder = try TemporaryFolder()
     let store = try SyncedStore(
@@ -110,7 +110,7 @@ struct BecomingSensitiveTests {
       remote: OpenRemote(remote: FaultyRemote(InProcessRemote(world.authority))), configuration: .quiet)
     try await store.store.write { [secret = user("secret")] in
       try $0.insert(secret)
-      try $0.insert(Record("User", id: "plain", ["name": "eve"]))
+      try $0.insert(AnyRecord("User", id: "plain", ["name": "eve"]))
     }
     let report = await store.sync()
     #expect(report.skipped == nil && report.pushed == 1)

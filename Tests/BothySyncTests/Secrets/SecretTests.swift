@@ -9,7 +9,7 @@ import Testing
 /// Sensitive fields: kept apart, sent once, forgotten.
 @Suite("Sensitive fields", .faultsStrike, .timeLimit(.minutes(5)))
 struct SecretTests {
-  private static let schema = Schema(
+  private static let schema = StoreSchema(
     types: [
       TypeSchema(
         "User",
@@ -31,8 +31,8 @@ struct SecretTests {
     }
   }
 
-  private func user(_ password: String? = word) -> Record {
-    var record = Record("User", id: "U1", ["name": "ann"])
+  private func user(_ password: String? = word) -> AnyRecord {
+    var record = AnyRecord("User", id: "U1", ["name": "ann"])
     if let password { record["password"] = .text(password) }
     return record
   }
@@ -144,7 +144,7 @@ struct SecretTests {
     #expect(device.operations.isEmpty)
     let error = await #expect(throws: SyncError.self) {
       try await store.save(
-        Record("User", id: "U9", ["name": "bob", "password": "other"]),
+        AnyRecord("User", id: "U9", ["name": "bob", "password": "other"]),
         options: RequestOptions(savePolicy: .networkThenCache))
     }
     #expect(error != nil)
@@ -160,7 +160,7 @@ struct SecretTests {
     let device = try world.addDevice(schema: Self.schema)
     try await device.store.save(user(), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(taken.words == ["test/U1=\(Self.word)"])
-    try device.put(Record("User", id: "U2", ["name": "bob", "password": "x"]))
+    try device.put(AnyRecord("User", id: "U2", ["name": "bob", "password": "x"]))
     try device.store.purge(includingPending: true)
     try device.restart()
     #expect(try secrets(device).isEmpty)
@@ -176,7 +176,7 @@ struct SecretTests {
     device.remote.plan(.lostRequest, on: .operations, times: 1)
     device.remote.setBeforeSending { _ in
       guard calls.add() == 1 else { return }
-      do { try await local.write { try $0.insert(Record("User", id: "U1", ["name": "later"])) } } catch {
+      do { try await local.write { try $0.insert(AnyRecord("User", id: "U1", ["name": "later"])) } } catch {
         Issue.record(error)
       }
     }
@@ -213,9 +213,11 @@ struct SecretTests {
       FieldSchema("x", .text, optional: true, indexed: true, sensitive: true),
       FieldSchema("x", .text, optional: true, fullText: true, sensitive: true),
     ] {
-      #expect(throws: StoreError.self) { try Schema(types: [TypeSchema("T", fields: [field])]).validate() }
+      #expect(throws: StoreError.self) {
+        try StoreSchema(types: [TypeSchema("T", fields: [field])]).validate()
+      }
     }
-    #expect(try Schema(json: Self.schema.json.canonicalText) == Self.schema)
+    #expect(try StoreSchema(json: Self.schema.json.canonicalText) == Self.schema)
   }
 }
 
@@ -227,10 +229,10 @@ struct OpenRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await remote.exchange(request)
   }
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await remote.query(query)
   }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

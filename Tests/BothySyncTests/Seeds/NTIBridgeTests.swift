@@ -169,16 +169,16 @@ struct NTIBridgeTests {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try pair.a.insert("T2", "unsent")
     try await pair.otherDeviceSets("news")
-    let found = try await pair.a.store.fetch(Query<Note>().order(Ordering("id")))
+    let found = try await pair.a.store.fetch(RecordQuery<Note>().order(SortKey("id")))
     #expect(found.values.map(\.title) == ["news", "unsent"])
     #expect(found.origin == .network)
     #expect(try !pair.a.isPending("T2"))
     pair.a.remote.isOffline = true
-    let offline = try await pair.a.store.fetch(Query<Note>())
+    let offline = try await pair.a.store.fetch(RecordQuery<Note>())
     #expect(offline.values.count == 2 && offline.origin == .cache && offline.isComplete)
     let fresh = try pair.world.addDevice("fresh", schema: .notes, configuration: .ntiBridge)
     fresh.remote.isOffline = true
-    let never = try await fresh.store.fetch(Query<Note>())
+    let never = try await fresh.store.fetch(RecordQuery<Note>())
     #expect(never.values.isEmpty && never.origin == .cache && !never.isComplete && never.age == nil)
   }
 
@@ -194,7 +194,7 @@ struct NTIBridgeTests {
     let latch = Latch()
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
     let store = pair.a.store
-    let read = Task { try await store.fetch(Query<Note>()) }
+    let read = Task { try await store.fetch(RecordQuery<Note>()) }
     await latch.reached()
     await clock.waitForSleepers()
     clock.advance(by: .seconds(3))
@@ -211,7 +211,7 @@ struct NTIBridgeTests {
   func writes() async throws {
     var type = Note.schema
     type.fields.append(FieldSchema("link", .text, default: "expanded"))
-    let pair = try await Pair.preset(.ntiBridge, rules: AuthorityRules(schema: Schema(types: [type])))
+    let pair = try await Pair.preset(.ntiBridge, rules: AuthorityRules(schema: StoreSchema(types: [type])))
     #expect(SyncConfiguration.ntiBridge.savePolicy == .cacheThenNetwork)
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
@@ -237,7 +237,7 @@ struct NTIBridgeTests {
       }
       let receipt = try await store.save(Note(id: "T3", "mine"))
       #expect(!receipt.isStoredHere)
-      try await store.save(Record("Note", id: "T1", ["title": "changed"]))
+      try await store.save(AnyRecord("Note", id: "T1", ["title": "changed"]))
       try await store.delete(.note("T2"))
       try await store.delete(.note("nobody"))
       #expect(try await pair.serverTitle("T3") == "mine")
@@ -281,7 +281,7 @@ struct NTIBridgeTests {
     let pair = try await Pair.preset(.ntiBridge)
     pair.a.remote.isOffline = true
     try await pair.a.store.save(Note(id: "T1", "offline"))
-    try pair.a.restart(schema: Schema(version: 2, types: [newer]))
+    try pair.a.restart(schema: StoreSchema(version: 2, types: [newer]))
     pair.a.remote.isOffline = false
     let loop = Task { [store = pair.a.store] in await store.run(clock: VirtualClock()) }
     try await until { try !pair.a.isPending() }

@@ -9,7 +9,7 @@ extension Pair {
   /// Two devices with one of the presets, and waits that a test replays.
   static func preset(
     _ preset: SyncConfiguration, sharing ids: [String] = [], rules: AuthorityRules = AuthorityRules(),
-    schema: Schema = .notes, _ change: (inout SyncConfiguration) -> Void = { _ in }
+    schema: StoreSchema = .notes, _ change: (inout SyncConfiguration) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try Pair(schema: schema, rules: rules) { configuration in
       let quiet = configuration
@@ -43,7 +43,8 @@ extension SimulatedDevice {
   /// The titles that a read by the policy gives, in the order of ids; nil reads as configured.
   func titles(_ policy: FetchPolicy? = nil) async throws -> [String] {
     let options = RequestOptions(fetchPolicy: policy)
-    return try await store.fetch(Query<Note>().order(Ordering("id")), options: options).values.map(\.title)
+    return try await store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options).values.map(
+      \.title)
   }
 }
 
@@ -68,13 +69,13 @@ final class ScriptedAnswer: RemoteStorage {
 
   init(_ remote: any RemoteStorage) { self.remote = remote }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { await answer() }
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { await answer() }
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await remote.exchange(request)
   }
 
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
 
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
 

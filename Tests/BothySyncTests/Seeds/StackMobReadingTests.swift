@@ -15,13 +15,13 @@ struct StackMobReadingTests {
     let pair = try await Pair.preset(.stackMob)
     for number in 0..<6 { try pair.b.insert("T\(number)", number.isMultiple(of: 2) ? "even" : "odd") }
     await pair.b.store.sync(.both)
-    #expect(try await pair.a.store.fetch(Query<Note>()).values.count == 6)
+    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).values.count == 6)
     pair.a.remote.forgetRequests()
     let even = try await pair.a.store.fetch(
-      Query<Note>().where { $0.title == "even" }, options: .reading(.cacheOnly))
+      RecordQuery<Note>().where { $0.title == "even" }, options: .reading(.cacheOnly))
     #expect(even.values.map(\.id) == ["T0", "T2", "T4"])
     #expect(even.isComplete && even.age == .zero)
-    let first = Query<Note>().order(Ordering("id")).limit(2)
+    let first = RecordQuery<Note>().order(SortKey("id")).limit(2)
     #expect(try await pair.a.store.fetch(first, options: .reading(.cacheOnly)).values.count == 2)
     #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
   }
@@ -33,15 +33,15 @@ struct StackMobReadingTests {
     try pair.b.insert("T1", "one")
     try pair.b.insert("T2", "two")
     await pair.b.store.sync(.both)
-    let one = Query<Note>().where { $0.title == "one" }
+    let one = RecordQuery<Note>().where { $0.title == "one" }
     _ = try await pair.a.store.fetch(one)
     pair.world.time.advance(by: 5000)
     let again = try await pair.a.store.fetch(one, options: .reading(.cacheOnly))
     #expect(again.isComplete && again.age == .seconds(5))
-    let all = try await pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly))
+    let all = try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly))
     #expect(!all.isComplete && all.age == nil)
-    _ = try await pair.a.store.fetch(Query<Note>().limit(1))
-    #expect(try await !pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly)).isComplete)
+    _ = try await pair.a.store.fetch(RecordQuery<Note>().limit(1))
+    #expect(try await !pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly)).isComplete)
     try pair.a.store.purge(type: "Note")
     #expect(try await !pair.a.store.fetch(one, options: .reading(.cacheOnly)).isComplete)
   }
@@ -49,10 +49,10 @@ struct StackMobReadingTests {
   /// Promises: S-6
   @Test("A type needs no date fields to be saved offline and synced")
   func noDates() async throws {
-    let plain = Schema(types: [TypeSchema("Plain", fields: [FieldSchema("name", .text)])])
+    let plain = StoreSchema(types: [TypeSchema("Plain", fields: [FieldSchema("name", .text)])])
     let pair = try await Pair.preset(.stackMob, schema: plain)
     pair.a.remote.isOffline = true
-    try await pair.a.store.save(Record("Plain", id: "P1", ["name": "x"]))
+    try await pair.a.store.save(AnyRecord("Plain", id: "P1", ["name": "x"]))
     pair.a.remote.isOffline = false
     #expect(await pair.a.store.sync().pushed == 1)
     let record = try await pair.world.serverRecords()[RecordID(type: "Plain", id: "P1")]
@@ -123,7 +123,7 @@ struct StackMobReadingTests {
       await store.sync()
       return [old]
     }
-    let found = try await store.fetch(Query<Note>(), options: .reading(.networkOnly))
+    let found = try await store.fetch(RecordQuery<Note>(), options: .reading(.networkOnly))
     #expect(found.values.map(\.title) == ["new"])
   }
 
@@ -133,7 +133,7 @@ struct StackMobReadingTests {
   )
   func values() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
-    let found = try await pair.a.store.fetch(Query<Note>())
+    let found = try await pair.a.store.fetch(RecordQuery<Note>())
     pair.a.remote.forgetRequests()
     try await pair.otherDeviceSets("new")
     await pair.a.store.sync(.both)
@@ -187,7 +187,7 @@ struct StackMobReadingTests {
       pair.a.remote.forgetRequests()
       #expect(try await pair.a.titles(.cacheElseNetwork).isEmpty)
       #expect(pair.a.remote.reads == (trusts ? 0 : 1))
-      let count = try await pair.a.store.count(RecordQuery("Note"), options: .reading(.cacheElseNetwork))
+      let count = try await pair.a.store.count(AnyQuery("Note"), options: .reading(.cacheElseNetwork))
       #expect(count == 0)
       #expect(pair.a.remote.reads == (trusts ? 0 : 2))
     }
@@ -200,17 +200,17 @@ struct StackMobReadingTests {
     var newer = Note.schema
     newer.fields.append(FieldSchema("mood", .text, optional: true))
     for unevaluable in UnevaluablePolicy.allCases {
-      let world = try SimulatedWorld(rules: AuthorityRules(schema: Schema(types: [newer])))
-      let new = try world.addDevice("new", schema: Schema(types: [newer]))
+      let world = try SimulatedWorld(rules: AuthorityRules(schema: StoreSchema(types: [newer])))
+      let new = try world.addDevice("new", schema: StoreSchema(types: [newer]))
       for (id, mood) in [("T1", "good"), ("T2", "bad")] {
-        try new.put(Record("Note", id: id, ["title": "x", "score": 0, "mood": .text(mood)]))
+        try new.put(AnyRecord("Note", id: id, ["title": "x", "score": 0, "mood": .text(mood)]))
       }
       await new.store.sync()
       var configuration = SyncConfiguration.stackMob
       configuration.unevaluable = unevaluable
       let old = try world.addDevice("old", schema: .notes, configuration: configuration)
-      let good = Predicate.compare(field: "mood", .equal, "good")
-      let query = Query<Note>(RecordQuery("Note", where: good && .compare(field: "title", .equal, "x")))
+      let good = Condition.compare(field: "mood", .equal, "good")
+      let query = RecordQuery<Note>(AnyQuery("Note", where: good && .compare(field: "title", .equal, "x")))
       #expect(try await old.store.fetch(query).values.map(\.id) == ["T1"])
       #expect(try old.noteIDs() == ["T1"])
       #expect(try await old.store.count(query.recordQuery) == 1)
@@ -230,15 +230,15 @@ struct StackMobReadingTests {
   /// Promises: X-10
   @Test("Geo conditions are evaluated here too, also inside others, with the server's answer")
   func geo() async throws {
-    let places = Schema(types: [TypeSchema("Place", fields: [FieldSchema("at", .coordinate)])])
+    let places = StoreSchema(types: [TypeSchema("Place", fields: [FieldSchema("at", .coordinate)])])
     let pair = try await Pair.preset(.stackMob, schema: places)
     for (id, latitude) in [("near", 59.91), ("far", 61.0)] {
       try pair.b.put(
-        Record("Place", id: id, ["at": .coordinate(Coordinate(latitude: latitude, longitude: 10.75))]))
+        AnyRecord("Place", id: id, ["at": .coordinate(Coordinate(latitude: latitude, longitude: 10.75))]))
     }
     await pair.b.store.sync(.both)
-    let oslo = Predicate.near(field: "at", centre: Coordinate(latitude: 59.9, longitude: 10.75), metres: 5000)
-    let query = RecordQuery("Place", where: .or([oslo, .none]))
+    let oslo = Condition.near(field: "at", centre: Coordinate(latitude: 59.9, longitude: 10.75), metres: 5000)
+    let query = AnyQuery("Place", where: .or([oslo, .none]))
     #expect(try await pair.a.store.fetch(query).values.map(\.id) == ["near"])
     #expect(try await pair.a.store.fetch(query, options: .reading(.cacheOnly)).values.map(\.id) == ["near"])
   }
@@ -286,7 +286,7 @@ struct StackMobReadingTests {
     try pair.b.put(.parent("P1"))
     try pair.b.put(.child("C1", of: "P1"))
     await pair.b.store.sync(.both)
-    let child = try await pair.a.store.fetch(RecordQuery("Child")).values
+    let child = try await pair.a.store.fetch(AnyQuery("Child")).values
     #expect(child.map { $0["parent"] } == ["P1"])
     let parent = RecordID(type: "Parent", id: "P1")
     pair.a.remote.isOffline = true
@@ -295,7 +295,7 @@ struct StackMobReadingTests {
     }
     #expect(error?.code == .relatedRecordUnavailable && error?.record == parent)
     #expect(
-      try await pair.a.store.fetch(RecordQuery("Child"), options: .reading(.cacheOnly)).values.count == 1)
+      try await pair.a.store.fetch(AnyQuery("Child"), options: .reading(.cacheOnly)).values.count == 1)
     pair.a.remote.isOffline = false
     #expect(try await pair.a.store.resolve([parent]).map(\.id) == ["P1"])
   }

@@ -80,7 +80,7 @@ struct StackMobSavingTests {
   func saving() async throws {
     var type = Note.schema
     type.fields.append(FieldSchema("stamp", .text, default: "by the server"))
-    let pair = try await Pair.preset(.stackMob, rules: AuthorityRules(schema: Schema(types: [type])))
+    let pair = try await Pair.preset(.stackMob, rules: AuthorityRules(schema: StoreSchema(types: [type])))
     #expect(SyncConfiguration.stackMob.savePolicy == .networkThenCache)
     try await pair.a.store.save(Note(id: "T1", "online"))
     #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
@@ -112,7 +112,7 @@ struct StackMobSavingTests {
     #expect(try pair.a.store.outbox().isEmpty)
     try pair.b.edit { $0.score = 7 }
     await pair.b.store.sync(.both)
-    try await pair.a.store.save(Record("Note", id: "T1", ["title": "mine"]))
+    try await pair.a.store.save(AnyRecord("Note", id: "T1", ["title": "mine"]))
     #expect(try pair.a.title() == "mine")
     #expect(try pair.a.note()?.score == 7)
   }
@@ -123,8 +123,9 @@ struct StackMobSavingTests {
   func severalAtOnce() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"], rules: .withoutNotes)
     let records = [
-      Record("Note", id: "T1", ["note": "refused"]), Record("Note", id: "T8", ["title": "8", "score": 0]),
-      Record("Note", id: "T2", ["title": "new"]), Record("Note", id: "T9", ["title": "9", "score": 0]),
+      AnyRecord("Note", id: "T1", ["note": "refused"]),
+      AnyRecord("Note", id: "T8", ["title": "8", "score": 0]),
+      AnyRecord("Note", id: "T2", ["title": "new"]), AnyRecord("Note", id: "T9", ["title": "9", "score": 0]),
     ]
     let results = try await pair.a.store.save(records, deleting: [.note("T3")])
     #expect(results.map(\.record.id) == ["T8", "T9", "T1", "T2", "T3"])
@@ -150,7 +151,7 @@ struct StackMobSavingTests {
     #expect(try pair.a.note("T2") == nil)
     try await pair.a.store.save(Note(id: "T1", "changed"), options: .saving(.networkOnly))
     #expect(try await pair.serverTitle() == "changed")
-    let cached = try await pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly))
+    let cached = try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly))
     #expect(cached.values.map(\.title) == ["start"])
     #expect(cached.stale == ["T1"])
     pair.a.remote.isOffline = true
@@ -162,7 +163,7 @@ struct StackMobSavingTests {
     #expect(try pair.a.store.outbox().isEmpty)
     pair.a.remote.isOffline = false
     #expect(try await pair.a.titles(.cacheElseNetwork) == ["changed", "new"])
-    let fresh = try await pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly))
+    let fresh = try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly))
     #expect(fresh.stale.isEmpty && fresh.values.map(\.title) == ["changed", "new"])
     try await pair.a.store.save(Note(id: "T2", "later"))
     #expect(try pair.a.title("T2") == "later")
@@ -199,7 +200,7 @@ struct StackMobSavingTests {
     try pair.b.insert("T2", "two")
     await pair.b.store.sync(.both)
     let uncached = RequestOptions(cacheResults: false)
-    let found = try await pair.a.store.fetch(Query<Note>(), options: uncached)
+    let found = try await pair.a.store.fetch(RecordQuery<Note>(), options: uncached)
     #expect(found.values.map(\.title) == ["new", "two"])
     #expect(try pair.a.title() == "start" && pair.a.note("T2") == nil)
     try await pair.a.store.save(Note(id: "T3", "three"), options: uncached)
@@ -207,7 +208,7 @@ struct StackMobSavingTests {
     await pair.a.store.sync(.both)
     try await pair.a.store.save(Note(id: "T1", "mine"), options: uncached)
     #expect(try pair.a.title() == "new")
-    #expect(try await pair.a.store.fetch(Query<Note>(), options: .reading(.cacheOnly)).stale == ["T1"])
+    #expect(try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly)).stale == ["T1"])
     try await pair.a.store.save(Note(id: "T4", "four"))
     #expect(try pair.a.title("T4") == "four")
   }

@@ -85,10 +85,10 @@ struct ListTests {
     #expect(try await world.ann.store.lists(options: Self.online) == [made])
   }
 
-  private static func schema() -> Schema {
+  private static func schema() -> StoreSchema {
     var type = Note.schema
     type.writeMode = .remoteOnly
-    return Schema(types: [type])
+    return StoreSchema(types: [type])
   }
 
   /// Promises: N-29, N-30, C-19
@@ -151,7 +151,7 @@ struct ListTests {
     let world = try Principals(rules: AuthorityRules())
     try world.bob.insert("T1", "bob")
     await world.sync(world.bob)
-    let query = Query<Note>().where(.compare(field: "title", .equal, .text("bob")))
+    let query = RecordQuery<Note>().where(.compare(field: "title", .equal, .text("bob")))
     let found = try await world.ann.store.search(query)
     #expect(found.values.map(\.id) == ["T1"] && found.origin == .network)
     #expect(try world.ann.noteIDs().isEmpty)

@@ -12,7 +12,7 @@ struct Principals {
 
   init(
     rules: AuthorityRules = SharingRuleTests.rules(),
-    schema: Schema = .notes, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    schema: StoreSchema = .notes, _ configure: (inout SyncConfiguration) -> Void = { _ in }
   ) throws {
     world = try SimulatedWorld(rules: rules)
     var configuration = SyncConfiguration.quiet

@@ -218,14 +218,14 @@ struct SharingStories {
 
   @Test("A record that is not here can't be shared, nor one of a type that stays here")
   func wrongRecords() async throws {
-    var schema = Schema.notes
+    var schema = StoreSchema.notes
     schema.types.append(TypeSchema("Own", fields: [FieldSchema("x", .int)], synced: false))
     let world = try Principals(schema: schema)
     let missing = await #expect(throws: StoreError.self) {
       try await world.ann.store.share(.note(), with: .principals("bob"))
     }
     #expect(missing?.code == .notFound)
-    try world.ann.put(Record("Own", id: "1", ["x": .int(1)]))
+    try world.ann.put(AnyRecord("Own", id: "1", ["x": .int(1)]))
     let own = await #expect(throws: SyncError.self) {
       try await world.ann.store.share(RecordID(type: "Own", id: "1"), with: .principals("bob"))
     }

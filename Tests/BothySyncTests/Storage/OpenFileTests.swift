@@ -8,7 +8,7 @@ import Testing
 /// Files that are opened in another way than they are kept.
 @Suite("Files that are synced or gone", .timeLimit(.minutes(1)))
 struct OpenFileTests {
-  private let schema = Schema(types: [
+  private let schema = StoreSchema(types: [
     TypeSchema("Note", fields: [FieldSchema("title", .text)]),
     TypeSchema("Draft", fields: [FieldSchema("title", .text)], synced: false),
   ])
@@ -26,7 +26,7 @@ struct OpenFileTests {
     let path = folder.path + "/app.bothy"
     do {
       let store = try synced(path)
-      try store.store.write { try $0.insert(Record("Note", id: "a", ["title": "kept"])) }
+      try store.store.write { try $0.insert(AnyRecord("Note", id: "a", ["title": "kept"])) }
     }
     let plain = try Store(at: path, schema: schema)
     let id = RecordID(type: "Note", id: "a")
@@ -34,10 +34,10 @@ struct OpenFileTests {
     #expect(throws: StoreError.self) { try plain.write { try $0.update(id, fields: ["title": "lost"]) } }
     #expect(throws: StoreError.self) { try plain.write { try $0.delete(id) } }
     let error = #expect(throws: StoreError.self) {
-      try plain.write { try $0.insert(Record("Note", id: "b", ["title": "x"])) }
+      try plain.write { try $0.insert(AnyRecord("Note", id: "b", ["title": "x"])) }
     }
     #expect(error?.code == .readOnly)
-    try plain.write { try $0.insert(Record("Draft", id: "d", ["title": "local"])) }
+    try plain.write { try $0.insert(AnyRecord("Draft", id: "d", ["title": "local"])) }
     #expect(try plain.record(id)?["title"] == "kept")
     #expect(try plain.record(RecordID(type: "Draft", id: "d"))?["title"] == "local")
   }
@@ -48,15 +48,15 @@ struct OpenFileTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/app.bothy"
     let store = try synced(path)
-    try await store.save(Record("Note", id: "a", ["title": "kept"]))
+    try await store.save(AnyRecord("Note", id: "a", ["title": "kept"]))
     try FileManager.default.removeItem(atPath: path)
     if isReplaced { try Data("another".utf8).write(to: URL(fileURLWithPath: path)) }
     let error = await #expect(throws: StoreError.self) {
-      try await store.save(Record("Note", id: "b", ["title": "x"]))
+      try await store.save(AnyRecord("Note", id: "b", ["title": "x"]))
     }
     #expect(error?.code == .cannotOpen)
     #expect(throws: StoreError.self) {
-      try store.store.write { try $0.insert(Record("Note", id: "c", ["title": "x"])) }
+      try store.store.write { try $0.insert(AnyRecord("Note", id: "c", ["title": "x"])) }
     }
   }
 }

@@ -17,10 +17,10 @@ struct StorageConformance: Sendable {
     }
   }
 
-  static func note(_ id: String, _ title: String?, in container: String? = nil) -> Record {
+  static func note(_ id: String, _ title: String?, in container: String? = nil) -> AnyRecord {
     var fields: [String: FieldValue] = [:]
     if let title { fields = ["title": .text(title), "score": .int(0)] }
-    return Record("Note", id: id, fields, container: container)
+    return AnyRecord("Note", id: id, fields, container: container)
   }
 
   static let checks: [Check] = [
@@ -28,7 +28,8 @@ struct StorageConformance: Sendable {
       storage in
       let made = try await storage.persist(StoredItem(note("T1", "new")))
       #expect(made.record["title"] == .text("new"))
-      let changed = try await storage.persist(StoredItem(Record("Note", id: "T1", ["note": .text("more")])))
+      let changed = try await storage.persist(
+        StoredItem(AnyRecord("Note", id: "T1", ["note": .text("more")])))
       #expect(changed.record["title"] == .text("new") && changed.record["note"] == .text("more"))
       let loaded = try await storage.load(container: "Note")
       #expect(loaded.map(\.record.id) == ["T1"])
@@ -75,7 +76,7 @@ struct StorageConformance: Sendable {
     },
     Check("What can't be is refused") { storage in
       await #expect(throws: (any Error).self) {
-        try await storage.persist(StoredItem(Record("Nothing", id: "T1", ["title": .text("t")])))
+        try await storage.persist(StoredItem(AnyRecord("Nothing", id: "T1", ["title": .text("t")])))
       }
       await #expect(throws: (any Error).self) {
         try await storage.updateSharing(of: .note("none"), to: .nobody)

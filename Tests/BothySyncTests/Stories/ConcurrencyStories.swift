@@ -322,7 +322,7 @@ struct ConcurrencyStories {
     #expect(try pair.a.note("T2") != nil)
     #expect(try pair.a.store.purge(type: "Note").removed == 2)
     #expect(try await pair.isEven())
-    #expect(try await pair.a.store.store.count(RecordQuery("Note")) == 3)
+    #expect(try await pair.a.store.store.count(AnyQuery("Note")) == 3)
   }
 
   /// Promises: H-54, S-42

@@ -157,7 +157,7 @@ struct FailureStories {
     #expect(report.pushed == 4)
     #expect(report.skipped?.name == "unreachable")
     #expect(try pair.a.store.pendingCounts().insert == 6)
-    #expect(try await pair.a.store.store.count(RecordQuery("Note")) == 11)
+    #expect(try await pair.a.store.store.count(AnyQuery("Note")) == 11)
     pair.a.remote.setScript { .none }
     #expect(await pair.a.store.sync().pushed == 6)
     #expect(try await pair.isEven())
@@ -249,11 +249,11 @@ struct FailureStories {
   /// Promises: H-38, C-2
   @Test("H-38: what the server fails on stays in doubt, whatever its type's policy, and is made once")
   func mixedServerError() async throws {
-    let schema = Schema(types: [Note.schema, TypeSchema("Folder", fields: [FieldSchema("name", .text)])])
+    let schema = StoreSchema(types: [Note.schema, TypeSchema("Folder", fields: [FieldSchema("name", .text)])])
     let pair = try Pair(schema: schema) { $0.rejectionPolicies = ["Note": .discardAndRefetch] }
     await pair.a.store.sync()
     try pair.a.insert("T1", "kept")
-    try pair.a.put(Record("Folder", id: "F1", ["name": "kept"]))
+    try pair.a.put(AnyRecord("Folder", id: "F1", ["name": "kept"]))
     pair.a.remote.plan(.status(500, retryAfter: nil))
     let report = await pair.a.store.sync()
     #expect(report.skipped?.name == "serverError")

@@ -86,21 +86,24 @@ struct MetadataStories {
     await pair.b.store.sync()
     let owner = try #require(try pair.b.metadata()?.owner)
     let since = Timestamp(milliseconds: made).date
-    let asked: [(Query<Note>, [String])] = [
-      (Query<Note>().order(RecordField.created.descending), ["T2", "T1", "T3"]),
-      (Query<Note>().order(RecordField.modified.descending, RecordField.id.ascending), ["T3", "T2", "T1"]),
-      (Query<Note>().where(RecordField.modified > since), ["T3"]),
-      (Query<Note>().where(RecordField.created >= since), ["T2"]),
-      (Query<Note>().where(RecordField.owner == owner), ["T1", "T2", "T3"]),
-      (Query<Note>().where(RecordField.owner == "nobody").order { $0.title.ascending }, []),
+    let asked: [(RecordQuery<Note>, [String])] = [
+      (RecordQuery<Note>().order(RecordField.created.descending), ["T2", "T1", "T3"]),
+      (
+        RecordQuery<Note>().order(RecordField.modified.descending, RecordField.id.ascending),
+        ["T3", "T2", "T1"]
+      ),
+      (RecordQuery<Note>().where(RecordField.modified > since), ["T3"]),
+      (RecordQuery<Note>().where(RecordField.created >= since), ["T2"]),
+      (RecordQuery<Note>().where(RecordField.owner == owner), ["T1", "T2", "T3"]),
+      (RecordQuery<Note>().where(RecordField.owner == "nobody").order { $0.title.ascending }, []),
     ]
     for (query, ids) in asked {
       #expect(try await pair.b.store.store.fetch(query).map(\.id) == ids)
       #expect(try await pair.a.store.fetch(query, options: .reading(.networkOnly)).values.map(\.id) == ids)
     }
     let texts = try await pair.b.store.store.fetch(
-      RecordQuery(
-        "Note", where: WhereParser.parse("modified > 2020-01-01"), order: Ordering.parse("-modified")))
+      AnyQuery(
+        "Note", where: WhereParser.parse("modified > 2020-01-01"), order: SortKey.parse("-modified")))
     #expect(texts.map(\.id) == ["T3", "T2", "T1"])
     #expect(texts.map { $0.metadata.modifiedTime } == [made + 1000, made, made - 1000])
   }
@@ -109,7 +112,7 @@ struct MetadataStories {
   func watched() async throws {
     let pair = try await Pair.sharing()
     let owner = try #require(try pair.a.metadata()?.owner)
-    var seen = pair.a.store.store.values(of: Query<Note>().where(RecordField.owner == owner))
+    var seen = pair.a.store.store.values(of: RecordQuery<Note>().where(RecordField.owner == owner))
       .makeAsyncIterator()
     #expect(try await seen.next()?.map(\.id) == ["T1"])
     try pair.a.insert("T2", "mine")
@@ -119,17 +122,17 @@ struct MetadataStories {
 
   @Test("A type's own field of the same name is meant by that name")
   func hidden() async throws {
-    let schema = Schema(types: [
+    let schema = StoreSchema(types: [
       TypeSchema("Pet", fields: [FieldSchema("owner", .text), FieldSchema("created", .int)])
     ])
     let pair = try Pair(schema: schema)
     for (number, owner) in ["Ann", "Bob"].enumerated() {
       try pair.a.put(
-        Record("Pet", id: "P\(number)", ["owner": .text(owner), "created": .int(Int64(9 - number))]))
+        AnyRecord("Pet", id: "P\(number)", ["owner": .text(owner), "created": .int(Int64(9 - number))]))
     }
     await pair.a.store.sync()
-    let query = RecordQuery(
-      "Pet", where: .compare(field: "owner", .notEqual, .text("Cid")), order: [Ordering("created")])
+    let query = AnyQuery(
+      "Pet", where: .compare(field: "owner", .notEqual, .text("Cid")), order: [SortKey("created")])
     for policy in [FetchPolicy.cacheOnly, .networkOnly] {
       let found = try await pair.b.store.fetch(query, options: .reading(policy))
       #expect(found.values.map(\.id) == (policy == .cacheOnly ? [] : ["P1", "P0"]))

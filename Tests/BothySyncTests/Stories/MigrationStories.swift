@@ -7,8 +7,8 @@ import Testing
 /// Row H-56 and the types and fields that this version of an app does not know.
 @Suite("Updates of the app", .faultsStrike, .timeLimit(.minutes(5)))
 struct MigrationStories {
-  private static func memo(_ version: Int, type: String = "Memo", _ fields: FieldSchema...) -> Schema {
-    Schema(version: version, types: [TypeSchema(type, fields: fields)])
+  private static func memo(_ version: Int, type: String = "Memo", _ fields: FieldSchema...) -> StoreSchema {
+    StoreSchema(version: version, types: [TypeSchema(type, fields: fields)])
   }
 
   private static let first = memo(1, FieldSchema("title", .text))
@@ -19,8 +19,8 @@ struct MigrationStories {
     Migration(to: 2, .renameField(type: "Card", from: "title", to: "heading")),
   ]
 
-  private func memo(_ id: String, _ title: String) -> Record {
-    Record("Memo", id: id, ["title": .text(title)])
+  private func memo(_ id: String, _ title: String) -> AnyRecord {
+    AnyRecord("Memo", id: id, ["title": .text(title)])
   }
 
   /// Promises: H-56, S-7, N-36
@@ -79,7 +79,7 @@ struct MigrationStories {
   /// Promises: Scenario-21
   @Test("Records of a type this version does not know are kept, and appear when it learns it")
   func unknownTypes() async throws {
-    let both = Schema(
+    let both = StoreSchema(
       version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
     let world = try SimulatedWorld()
     let new = try world.addDevice("new", schema: both)
@@ -101,7 +101,7 @@ struct MigrationStories {
 
   @Test("Records of unknown types that are gone after the server's history changed are forgotten")
   func unknownTypesAfterReset() async throws {
-    let both = Schema(
+    let both = StoreSchema(
       version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
     let world = try SimulatedWorld()
     let new = try world.addDevice("new", schema: both)
@@ -126,7 +126,7 @@ struct MigrationStories {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: new)
     let older = try world.addDevice("older", schema: old)
-    try newer.put(Record("Memo", id: "M1", ["title": "one", "colour": "red"]))
+    try newer.put(AnyRecord("Memo", id: "M1", ["title": "one", "colour": "red"]))
     await newer.store.sync()
     await older.store.sync()
     try older.change { _ = try $0.update(RecordID(type: "Memo", id: "M1"), fields: ["title": "two"]) }

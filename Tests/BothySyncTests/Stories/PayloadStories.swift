@@ -7,7 +7,7 @@ import Testing
 /// What records hold: times, defaults, cleared fields, fields that one side does not know.
 @Suite("What records hold", .timeLimit(.minutes(5)))
 struct PayloadStories {
-  private static let everything = Schema(types: [
+  private static let everything = StoreSchema(types: [
     TypeSchema(
       "Thing",
       fields: [
@@ -29,7 +29,7 @@ struct PayloadStories {
     let calls = Calls()
     let pair = try Pair(schema: Self.everything, policy: .counting(calls))
     pair.world.time.advance(by: 457)
-    try pair.b.put(Record("Thing", id: "X", ["name": "x", "when": .date(time)]))
+    try pair.b.put(AnyRecord("Thing", id: "X", ["name": "x", "when": .date(time)]))
     await pair.b.store.sync()
     await pair.a.store.sync()
     #expect(try pair.a.record("Thing", "X")?["when"] == .date(time))
@@ -45,15 +45,16 @@ struct PayloadStories {
   /// Promises: H-19
   @Test("H-19: an app that knows fewer of the fields leaves the others as they are, here and on the server")
   func projection() async throws {
-    let narrow = Schema(types: [TypeSchema("Thing", fields: [FieldSchema("name", .text)])])
+    let narrow = StoreSchema(types: [TypeSchema("Thing", fields: [FieldSchema("name", .text)])])
     let world = try SimulatedWorld()
     let wide = try world.addDevice("wide", schema: Self.everything)
-    try wide.put(Record("Thing", id: "X", ["name": "x", "text": "kept", "count": 7]))
+    try wide.put(AnyRecord("Thing", id: "X", ["name": "x", "text": "kept", "count": 7]))
     await wide.store.sync()
     let device = try world.addDevice("narrow", schema: narrow)
-    _ = try await device.store.fetch(RecordQuery("Thing"), options: .reading(.networkOnly))
-    try await device.store.save(Record("Thing", id: "X", ["name": "y"]), options: .saving(.networkThenCache))
-    _ = try await device.store.fetch(RecordQuery("Thing"), options: .reading(.networkOnly))
+    _ = try await device.store.fetch(AnyQuery("Thing"), options: .reading(.networkOnly))
+    try await device.store.save(
+      AnyRecord("Thing", id: "X", ["name": "y"]), options: .saving(.networkThenCache))
+    _ = try await device.store.fetch(AnyQuery("Thing"), options: .reading(.networkOnly))
     #expect(try device.record("Thing", "X")?.unknownFields?.contains("kept") == true)
     await wide.store.sync()
     let found = try wide.record("Thing", "X")
@@ -67,12 +68,12 @@ struct PayloadStories {
   func defaults(policy: SavePolicy) async throws {
     let pair = try Pair(schema: Self.everything)
     let options = RequestOptions.saving(policy)
-    try await pair.a.store.save(Record("Thing", id: "X", ["name": "x", "stars": 5]), options: options)
+    try await pair.a.store.save(AnyRecord("Thing", id: "X", ["name": "x", "stars": 5]), options: options)
     let report = await pair.a.store.sync()
     if policy == .cacheOnly { #expect(report.synced.map(\.action) == [.insertedOnServer]) }
     #expect(try await pair.server("X", type: "Thing") == ["name": "x", "mood": "calm", "stars": 5])
-    try await pair.a.store.save(Record("Thing", id: "X", ["mood": "wild"]), options: options)
-    try await pair.a.store.save(Record("Thing", id: "X", ["name": "y"]), options: options)
+    try await pair.a.store.save(AnyRecord("Thing", id: "X", ["mood": "wild"]), options: options)
+    try await pair.a.store.save(AnyRecord("Thing", id: "X", ["name": "y"]), options: options)
     #expect(try await pair.isEven())
     #expect(try await pair.server("X", type: "Thing") == ["name": "y", "mood": "wild", "stars": 5])
     #expect(try pair.b.record("Thing", "X")?["mood"] == "wild")
@@ -86,13 +87,13 @@ struct PayloadStories {
       "at": .coordinate(Coordinate(latitude: 59.9, longitude: 10.7)), "json": .json("{\"a\":[1]}"),
     ]
     let pair = try Pair(schema: Self.everything)
-    try pair.a.put(Record("Thing", id: "X", values.merging(["name": "x"]) { $1 }))
+    try pair.a.put(AnyRecord("Thing", id: "X", values.merging(["name": "x"]) { $1 }))
     #expect(try await pair.isEven())
     #expect(try pair.b.record("Thing", "X")?["json"] == .json("{\"a\":[1]}"))
     for (name, online) in zip(values.keys.sorted(), [true, false, true, false, true, false, true]) {
-      let change = Record("Thing", id: "X", [name: .null])
+      let change = AnyRecord("Thing", id: "X", [name: .null])
       try await pair.a.store.save(
-        Record("Thing", id: "X", change.fields), options: .saving(online ? .networkThenCache : .cacheOnly))
+        AnyRecord("Thing", id: "X", change.fields), options: .saving(online ? .networkThenCache : .cacheOnly))
       await pair.a.store.sync()
       #expect(pair.a.operations.last?.fields == [name: .null])
     }
@@ -117,7 +118,7 @@ struct PayloadStories {
           do { try await pair.a.store.save(Note(id: "N\(step)", network)) } catch let error as SyncError {
             #expect(needsNetwork && save == .networkOnly && error.code == .unreachable)
           }
-          do { _ = try await pair.a.store.fetch(Query<Note>()) } catch let error as SyncError {
+          do { _ = try await pair.a.store.fetch(RecordQuery<Note>()) } catch let error as SyncError {
             #expect(needsNetwork && fetch == .networkOnly && error.code == .unreachable)
           }
         }

@@ -9,7 +9,7 @@ struct ReadingStories {
   private let network = RequestOptions(fetchPolicy: .networkOnly)
 
   private func all(_ device: SimulatedDevice, _ options: RequestOptions) async throws -> [Note] {
-    try await device.store.fetch(Query<Note>().order(Ordering("id")), options: options).values
+    try await device.store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options).values
   }
 
   /// Promises: H-12, S-79
@@ -60,7 +60,7 @@ struct ReadingStories {
       if policy == .syncThenCache { continue }
       let options = RequestOptions(fetchPolicy: policy)
       #expect(try await all(pair.a, options).isEmpty, "\(policy)")
-      #expect(try await pair.a.store.count(RecordQuery("Note"), options: options) == 0, "\(policy)")
+      #expect(try await pair.a.store.count(AnyQuery("Note"), options: options) == 0, "\(policy)")
     }
     await pair.a.store.sync()
     #expect(try await pair.world.serverRecords().isEmpty)
@@ -77,7 +77,7 @@ struct ReadingStories {
     await pair.a.store.sync()
     try pair.b.edit("T05") { $0.score = 100 }
     await pair.b.store.sync()
-    let top = Query<Note>().order(Ordering("score")).limit(10)
+    let top = RecordQuery<Note>().order(SortKey("score")).limit(10)
     let found = try await pair.a.store.fetch(top, options: network)
     #expect(found.values.count == 10)
     #expect(try await all(pair.a, RequestOptions(fetchPolicy: .cacheOnly)).count == 20)
@@ -90,7 +90,7 @@ struct ReadingStories {
     try pair.b.retitle("T1", "y")
     try pair.b.remove("T2")
     await pair.b.store.sync()
-    let query = Query<Note>().where { $0.title == "start" }
+    let query = RecordQuery<Note>().where { $0.title == "start" }
     #expect(try await pair.a.store.fetch(query, options: network).values.isEmpty)
     #expect(
       try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly)).values.isEmpty)
@@ -123,7 +123,7 @@ struct ReadingStories {
     default: pair.a.remote.plan(.status(502, retryAfter: nil))
     }
     let found = try await pair.a.store.fetch(
-      Query<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
+      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
     #expect(found.values.map(\.title) == ["start"])
     #expect(found.origin == .cache)
     let receipt = try await pair.a.store.save(

@@ -57,7 +57,7 @@ struct RejectionStories {
   func forbidden() async throws {
     var type = Note.schema
     type.permissions = Permissions(update: .nobody)
-    let pair = try await Pair.sharing(rules: AuthorityRules(schema: Schema(types: [type])))
+    let pair = try await Pair.sharing(rules: AuthorityRules(schema: StoreSchema(types: [type])))
     try pair.a.retitle("mine")
     let report = await pair.a.store.sync(.push)
     #expect(report.failures.map(\.operation) == [.update])
@@ -66,7 +66,7 @@ struct RejectionStories {
     try pair.a.store.resolve(report.failures, .evict)
     #expect(try pair.a.note() == nil)
     let fetched = try await pair.a.store.fetch(
-      Query<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
     #expect(fetched.values.map(\.title) == ["start"])
     #expect(try pair.a.title() == "start")
   }
@@ -79,7 +79,9 @@ struct RejectionStories {
     var type = Note.schema
     type.fields.removeAll { $0.name == "note" }
     type.permissions = Permissions(delete: .nobody)
-    let pair = try await Pair.sharing(["T1", "T2"], rules: AuthorityRules(schema: Schema(types: [type]))) {
+    let pair = try await Pair.sharing(
+      ["T1", "T2"], rules: AuthorityRules(schema: StoreSchema(types: [type]))
+    ) {
       $0.rejectionPolicy = .discardAndRefetch
     }
     try pair.a.insert("T3", "new", note: "refused")

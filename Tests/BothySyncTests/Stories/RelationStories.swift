@@ -37,7 +37,7 @@ struct RelationStories {
   /// Promises: H-57
   @Test("H-57: a long chain whose last link comes first in the order of ids is sent whole")
   func chain() async throws {
-    let chain = Schema(types: [
+    let chain = StoreSchema(types: [
       TypeSchema(
         "Link", fields: [FieldSchema("next", .reference(to: "Link", onDelete: .nullify), optional: true)])
     ])
@@ -45,7 +45,7 @@ struct RelationStories {
     try pair.a.change { transaction in
       for number in 1000..<3000 {
         let next: [String: FieldValue] = number < 2999 ? ["next": .text("L\(number + 1)")] : [:]
-        try transaction.insert(Record("Link", id: "L\(number)", next))
+        try transaction.insert(AnyRecord("Link", id: "L\(number)", next))
       }
     }
     let report = await pair.a.store.sync()
@@ -71,7 +71,7 @@ struct RelationStories {
   @Test(
     "H-59: what depends on a refused record is not sent and named as blocked, and goes when that is mended")
   func dependentFailure() async throws {
-    var server = Schema.family
+    var server = StoreSchema.family
     server.types[1].fields.removeAll { $0.name == "best" }
     let pair = try Pair(schema: .family, rules: AuthorityRules(schema: server, checksReferences: true))
     try pair.a.put(.parent("P0"))

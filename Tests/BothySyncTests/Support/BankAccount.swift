@@ -22,10 +22,10 @@ struct BankAccount: Entity, Equatable {
   }
 }
 
-extension Schema {
-  static let bank = Schema(version: 1, BankAccount.self)
+extension StoreSchema {
+  static let bank = StoreSchema(version: 1, BankAccount.self)
   /// The same with balances that are merged by what was added.
-  static let countingBank = Schema(
+  static let countingBank = StoreSchema(
     types: [TypeSchema("BankAccount", fields: [FieldSchema("balance", .int, merge: .counter)])])
 }
 
@@ -53,7 +53,7 @@ extension SimulatedDevice {
 
   /// What a reader of this moment sees in all accounts.
   func balances() throws -> [String: Int] {
-    let accounts = try store.store.read { try $0.fetch(Query<BankAccount>()) }
+    let accounts = try store.store.read { try $0.fetch(RecordQuery<BankAccount>()) }
     return Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, $0.balance) })
   }
 }

@@ -145,7 +145,7 @@ struct BankHistory {
   }
 
   private static func balances(_ store: SyncedStore) throws -> [Int] {
-    try store.store.read { try $0.fetch(Query<BankAccount>()) }.map(\.balance)
+    try store.store.read { try $0.fetch(RecordQuery<BankAccount>()) }.map(\.balance)
   }
 
   /// The ledger, for closures that cannot hold the world.

@@ -4,8 +4,8 @@ import BothySyncService
 import BothyTesting
 
 /// Parents, children and pets that refer to one another.
-extension Schema {
-  static let family = Schema(
+extension StoreSchema {
+  static let family = StoreSchema(
     types: [
       TypeSchema(
         "Child",
@@ -29,19 +29,19 @@ extension Schema {
 
 }
 
-extension Record {
-  static func parent(_ id: String, best: String? = nil) -> Record {
-    var record = Record("Parent", id: id, ["name": .text(id)])
+extension AnyRecord {
+  static func parent(_ id: String, best: String? = nil) -> AnyRecord {
+    var record = AnyRecord("Parent", id: id, ["name": .text(id)])
     if let best { record["best"] = .text(best) }
     return record
   }
 
-  static func child(_ id: String, of parent: String) -> Record {
-    Record("Child", id: id, ["name": .text(id), "parent": .text(parent)])
+  static func child(_ id: String, of parent: String) -> AnyRecord {
+    AnyRecord("Child", id: id, ["name": .text(id), "parent": .text(parent)])
   }
 
-  static func pet(_ id: String, of owner: String) -> Record {
-    Record("Pet", id: id, ["name": .text(id), "owner": .text(owner)])
+  static func pet(_ id: String, of owner: String) -> AnyRecord {
+    AnyRecord("Pet", id: id, ["name": .text(id), "owner": .text(owner)])
   }
 }
 

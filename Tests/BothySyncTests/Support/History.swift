@@ -115,7 +115,7 @@ struct History {
 
   private mutating func write(_ index: Int, _ device: SimulatedDevice) throws {
     let store = device.store.store
-    let known = try store.fetch(Query<Note>())
+    let known = try store.fetch(RecordQuery<Note>())
     let note = known.randomElement(using: &random)
     switch (Int.random(in: 0..<12, using: &random), note) {
     case (0..<3, _), (_, nil): try create(index, store)
@@ -210,7 +210,7 @@ struct History {
   }
 
   private func difference(_ device: SimulatedDevice, _ server: [RecordID: ServerRecord]) throws -> String {
-    let here = try device.store.store.fetch(RecordQuery("Note"))
+    let here = try device.store.store.fetch(AnyQuery("Note"))
     let missing = server.keys.filter { id in !here.contains { $0.recordID == id } }
     let extra = here.filter { server[$0.recordID] == nil }.map(\.id)
     let different = here.filter { record in

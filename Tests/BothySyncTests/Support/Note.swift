@@ -40,6 +40,6 @@ struct Note: Entity, Equatable {
   }
 }
 
-extension Schema {
-  static let notes = Schema(version: 1, Note.self)
+extension StoreSchema {
+  static let notes = StoreSchema(version: 1, Note.self)
 }

@@ -57,12 +57,12 @@ struct Poster: Entity, Equatable {
   }
 }
 
-extension Schema {
+extension StoreSchema {
   /// The older app's.
-  static let posters = Schema(version: 1, Poster.self)
+  static let posters = StoreSchema(version: 1, Poster.self)
 
   /// The newer app's: its stars are words, and it has a shape and a spot.
-  static let newPosters = Schema(
+  static let newPosters = StoreSchema(
     version: 2,
     types: [
       TypeSchema(

@@ -17,10 +17,10 @@ struct RewritingRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await rewrite(request, remote)
   }
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await remote.query(query)
   }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     try await remote.digest(scope)
   }

@@ -11,7 +11,7 @@ struct Pair {
   let b: SimulatedDevice
 
   init(
-    schema: Schema = .notes, rules: AuthorityRules = AuthorityRules(),
+    schema: StoreSchema = .notes, rules: AuthorityRules = AuthorityRules(),
     policy: MergePolicy = .serverModifiedWins,
     skew: Int64 = 0, timeouts: VirtualClock? = nil,
     _ configure: (inout SyncConfiguration) -> Void = { _ in }
@@ -79,7 +79,7 @@ extension SimulatedDevice {
 
   func note(_ id: String = "T1") throws -> Note? { try store.store.fetch(Note.self, id: id) }
 
-  func noteIDs() throws -> [String] { try store.store.fetch(Query<Note>()).map(\.id).sorted() }
+  func noteIDs() throws -> [String] { try store.store.fetch(RecordQuery<Note>()).map(\.id).sorted() }
 
   func title(_ id: String = "T1") throws -> String? { try note(id)?.title }
 
@@ -88,14 +88,14 @@ extension SimulatedDevice {
   /// One transaction of the app.
   func change(_ body: (WriteTransaction) throws -> Void) throws { try store.store.write(body) }
 
-  func put(_ record: Record) throws { try change { try $0.insert(record) } }
+  func put(_ record: AnyRecord) throws { try change { try $0.insert(record) } }
 
-  func record(_ type: String, _ id: String) throws -> Record? {
+  func record(_ type: String, _ id: String) throws -> AnyRecord? {
     try store.store.record(RecordID(type: type, id: id))
   }
 
   /// The operations of all exchanges that were tried, in order.
-  var operations: [BothySync.Operation] { remote.requests.flatMap(\.operations) }
+  var operations: [BothySync.SyncOperation] { remote.requests.flatMap(\.operations) }
 
   /// Lets only the first `count` exchanges through.
   func loseConnection(after count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
@@ -128,13 +128,13 @@ extension AuthorityRules {
   static var withoutNotes: AuthorityRules {
     var type = Note.schema
     type.fields.removeAll { $0.name == "note" }
-    return AuthorityRules(schema: Schema(types: [type]))
+    return AuthorityRules(schema: StoreSchema(types: [type]))
   }
 
   /// A server on which notes may not be deleted.
   static var undeletable: AuthorityRules {
     var type = Note.schema
     type.permissions = Permissions(delete: .nobody)
-    return AuthorityRules(schema: Schema(types: [type]))
+    return AuthorityRules(schema: StoreSchema(types: [type]))
   }
 }

@@ -20,10 +20,10 @@ final class SwitchedRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await remote().exchange(request)
   }
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await remote().query(query)
   }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { try await remote().count(query) }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote().count(query) }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     try await remote().digest(scope)
   }

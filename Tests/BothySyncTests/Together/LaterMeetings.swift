@@ -120,14 +120,15 @@ struct LaterMeetings {
 
   @Test("What an app can't read outlasts a record's deletion and return in one transaction")
   func unreadFields() async throws {
-    func memo(_ version: Int, _ fields: FieldSchema...) -> Schema {
-      Schema(version: version, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)] + fields)])
+    func memo(_ version: Int, _ fields: FieldSchema...) -> StoreSchema {
+      StoreSchema(
+        version: version, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)] + fields)])
     }
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: memo(2, FieldSchema("colour", .text, optional: true)))
     let older = try world.addDevice("older", schema: memo(1))
     let ids = ["M1", "M2"].map { RecordID(type: "Memo", id: $0) }
-    for id in ids { try newer.put(Record("Memo", id: id.id, ["title": "one", "colour": "red"])) }
+    for id in ids { try newer.put(AnyRecord("Memo", id: id.id, ["title": "one", "colour": "red"])) }
     await newer.store.sync()
     await older.store.sync()
     try await older.store.write(.together) { transaction in
@@ -135,7 +136,7 @@ struct LaterMeetings {
     }
     try await older.store.write(.together) { transaction in
       try transaction.delete(ids[0])
-      try transaction.insert(Record("Memo", id: "M1", ["title": "three"]))
+      try transaction.insert(AnyRecord("Memo", id: "M1", ["title": "three"]))
       try transaction.update(ids[1], fields: ["title": "three"])
     }
     await older.store.sync()
@@ -203,14 +204,14 @@ struct LaterMeetings {
 
   @Test("A converted field keeps what each waiting transaction made of it")
   func converted() async throws {
-    func memo(_ version: Int, _ kind: FieldKind) -> Schema {
-      Schema(
+    func memo(_ version: Int, _ kind: FieldKind) -> StoreSchema {
+      StoreSchema(
         version: version,
         types: [TypeSchema("Memo", fields: [FieldSchema("title", .text), FieldSchema("count", kind)])])
     }
     let pair = try Pair(schema: memo(1, .text), policy: .fieldMerge)
     let ids = ["M1", "M2", "M3"].map { RecordID(type: "Memo", id: $0) }
-    for id in ids { try pair.a.put(Record("Memo", id: id.id, ["title": "start", "count": "1"])) }
+    for id in ids { try pair.a.put(AnyRecord("Memo", id: id.id, ["title": "start", "count": "1"])) }
     await pair.a.store.sync()
     for (number, pairs) in [(2, ids[0...1]), (3, ids[1...2])] {
       try await pair.a.store.write(.together) { transaction in

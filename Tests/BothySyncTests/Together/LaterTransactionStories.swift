@@ -47,9 +47,10 @@ struct LaterTransactionStories {
 
   @Test("A sale that is refused keeps those after it waiting, and goes without them when it is undone")
   func refused() async throws {
-    let schema = Schema(types: Schema.countingBank.types + [Note.schema])
+    let schema = StoreSchema(types: StoreSchema.countingBank.types + [Note.schema])
     let rules = AuthorityRules(
-      schema: Schema(types: Schema.countingBank.types + (AuthorityRules.withoutNotes.schema?.types ?? [])))
+      schema: StoreSchema(
+        types: StoreSchema.countingBank.types + (AuthorityRules.withoutNotes.schema?.types ?? [])))
     let pair = try Pair(schema: schema, rules: rules, policy: .fieldMerge) {
       $0.rejectionPolicy = .quarantine(after: 1)
     }

@@ -68,10 +68,10 @@ struct TogetherReferences {
   @Test("A new record that a together-write needs and that needs it in turn joins it")
   func joined() async throws {
     let pair = try Pair(schema: .mutual, rules: AuthorityRules(schema: .mutual, checksReferences: true))
-    try pair.a.put(Record("Left", id: "L", ["right": .text("R")]))
+    try pair.a.put(AnyRecord("Left", id: "L", ["right": .text("R")]))
     try await pair.a.store.write(.together) { transaction in
-      try transaction.insert(Record("Right", id: "R", ["left": .text("L")]))
-      try transaction.insert(Record("Right", id: "R2", ["left": .text("L")]))
+      try transaction.insert(AnyRecord("Right", id: "R", ["left": .text("L")]))
+      try transaction.insert(AnyRecord("Right", id: "R2", ["left": .text("L")]))
     }
     let report = await pair.a.store.sync()
     #expect(report.pushed == 3 && report.blocked.isEmpty)
@@ -83,7 +83,7 @@ struct TogetherReferences {
     let pair = try Pair(
       schema: .family,
       rules: AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 100))
-    try pair.a.put(Record("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 200))]))
+    try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 200))]))
     try await pair.a.store.write(.together) { transaction in
       try transaction.insert(.child("C1", of: "P1"))
       try transaction.insert(.parent("P2"))
@@ -99,9 +99,9 @@ struct TogetherReferences {
   }
 }
 
-extension Schema {
+extension StoreSchema {
   /// Two types that require each other.
-  fileprivate static let mutual = Schema(
+  fileprivate static let mutual = StoreSchema(
     types: [
       TypeSchema("Left", fields: [FieldSchema("right", .reference(to: "Right", onDelete: .cascade))]),
       TypeSchema("Right", fields: [FieldSchema("left", .reference(to: "Left", onDelete: .cascade))]),

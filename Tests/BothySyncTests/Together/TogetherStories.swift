@@ -22,7 +22,7 @@ struct TogetherStories {
   func oneRequest() async throws {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
-    try pair.a.put(Record("BankAccount", id: "w", ["balance": .int(1)]))
+    try pair.a.put(AnyRecord("BankAccount", id: "w", ["balance": .int(1)]))
     #expect(await pair.a.store.sync().pushed == 3)
     let groups = pair.a.operations.map { $0.group?.size }
     #expect(groups == [2, 2, nil])
@@ -179,7 +179,7 @@ struct TogetherStories {
       $0.batchSize = 10
       $0.groupLimit = 50
     }
-    try pair.a.put(Record("BankAccount", id: "alone", ["balance": .int(1)]))
+    try pair.a.put(AnyRecord("BankAccount", id: "alone", ["balance": .int(1)]))
     try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", $0) }))
     let error = #expect(throws: SyncError.self) {
       try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<51).map { ("m\($0)", $0) }))
@@ -222,7 +222,7 @@ struct TogetherStories {
     pair.a.remote.setBeforeSending { _ in
       do {
         let total = try await store.store.read {
-          try $0.fetch(Query<BankAccount>()).reduce(0) { $0 + $1.balance }
+          try $0.fetch(RecordQuery<BankAccount>()).reduce(0) { $0 + $1.balance }
         }
         if total != 0 && total != 300 { problems.add() }
       } catch { problems.add() }

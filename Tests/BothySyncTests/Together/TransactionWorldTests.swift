@@ -83,6 +83,6 @@ struct TransactionWorldTests {
 
 extension SimulatedDevice {
   fileprivate func noteTitles() throws -> [String] {
-    try store.store.fetch(Query<Note>()).map { "\($0.id) \($0.title)" }.sorted()
+    try store.store.fetch(RecordQuery<Note>()).map { "\($0.id) \($0.title)" }.sorted()
   }
 }

@@ -51,7 +51,7 @@ extension TypesRunner {
 
   /// Reads a type from the server. A device that has always followed everything has then what it was given, no more.
   func fetch(_ index: Int, _ kind: TypesKind) async throws {
-    let query = RecordQuery(kind.type)
+    let query = AnyQuery(kind.type)
     let found = try await store(index).fetch(query, options: RequestOptions(fetchPolicy: .networkOnly))
     count("fetch")
     let given = Set(found.values.map(\.id))
@@ -61,7 +61,7 @@ extension TypesRunner {
     }
   }
 
-  private func ids(_ index: Int, _ query: RecordQuery) throws -> Set<String> {
+  private func ids(_ index: Int, _ query: AnyQuery) throws -> Set<String> {
     Set(try store(index).store.fetch(query).map(\.id))
   }
 }

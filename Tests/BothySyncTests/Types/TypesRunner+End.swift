@@ -61,7 +61,7 @@ extension TypesRunner {
       complain(.diagnosis, "\(device.name): \(finding.message)")
     }
     for type in TypesSchema.schema.types {
-      for record in try device.store.store.fetch(RecordQuery(type.name)) {
+      for record in try device.store.store.fetch(AnyQuery(type.name)) {
         guard let there = server[record.recordID] else { continue }
         let sharing = try device.store.sharing(of: record.recordID)
         let id = "\(device.name) \(record.recordID)"

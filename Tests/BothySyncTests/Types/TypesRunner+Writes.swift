@@ -46,7 +46,8 @@ extension TypesRunner {
   }
 
   /// The record as it is here with the content on top; nil where there is none.
-  private func changed(_ index: Int, _ name: TypesName, _ content: [String: TypesValue]) throws -> Record? {
+  private func changed(_ index: Int, _ name: TypesName, _ content: [String: TypesValue]) throws -> AnyRecord?
+  {
     try store(index).store.read { transaction in
       guard var record = try transaction.record(name.record) else { return nil }
       for (field, value) in try content.fields(in: transaction) { record[field] = value }
@@ -75,14 +76,14 @@ extension TypesHistory.Act {
   /// Does it, if there is anything to do it to. Returns whether there was.
   ///
   /// - Parameter held: the values that were read long ago.
-  func perform(in transaction: WriteTransaction, _ held: [RecordID: Record]) throws -> Bool {
+  func perform(in transaction: WriteTransaction, _ held: [RecordID: AnyRecord]) throws -> Bool {
     let id = record.record
     let isHere = try transaction.record(id) != nil
     let fields = try content.fields(in: transaction)
     switch what {
     case .insert:
       guard !isHere, record.kind != .line || fields["memo"] != nil else { return false }
-      try transaction.insert(Record(id.type, id: id.id, fields, container: place))
+      try transaction.insert(AnyRecord(id.type, id: id.id, fields, container: place))
     case .update:
       guard isHere, !fields.isEmpty else { return false }
       try transaction.update(id, fields: fields)

@@ -13,7 +13,7 @@ final class TypesRunner {
   private(set) var log: [String] = []
   private(set) var problems: [TypesProblem] = []
   /// The values that were read long ago, by device.
-  var held: [[RecordID: Record]]
+  var held: [[RecordID: AnyRecord]]
   /// The receipts whose store is still open, by device.
   var receipts: [[SaveReceipt]]
   /// The devices that have followed less than everything.

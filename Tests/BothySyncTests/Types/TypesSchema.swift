@@ -2,7 +2,7 @@ import BothyStore
 
 /// The types of these histories: lines belong to memos, and memos have tags.
 enum TypesSchema {
-  static let schema = Schema(
+  static let schema = StoreSchema(
     version: 1,
     types: [
       TypeSchema("Tag", fields: [FieldSchema("name", .text)]),

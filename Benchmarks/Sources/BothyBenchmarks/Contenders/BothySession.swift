@@ -7,7 +7,7 @@ import BothySync
 func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
   _ data: Dataset, _ path: String, _ type: Plain.Type, _ indexedType: Indexed.Type
 ) throws -> Session {
-  let schema = Schema(types: [Plain.schema, Indexed.schema])
+  let schema = StoreSchema(types: [Plain.schema, Indexed.schema])
   let synced = Plain.schema.isSynced ? try SyncedStore(at: path, schema: schema, remote: NoRemote()) : nil
   let store = try synced?.store ?? Store(at: path, schema: schema)
   let items = data.items.map(Plain.init)
@@ -33,9 +33,9 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
     },
     readAll: { try store.fetch(Plain.self, ids: shuffledIDs).count },
     readOne: { try updateIDs.reduce(0) { try store.fetch(Plain.self, id: $1) == nil ? $0 : $0 + 1 } },
-    scan: { try store.fetch(Query<Plain>().inAnyOrder()).count },
-    query: { try store.fetch(Query<Plain>().where(filter).order(Ordering("name"))).count },
-    queryIndexed: { try store.fetch(Query<Indexed>().where(filter).order(Ordering("name"))).count },
+    scan: { try store.fetch(RecordQuery<Plain>().inAnyOrder()).count },
+    query: { try store.fetch(RecordQuery<Plain>().where(filter).order(SortKey("name"))).count },
+    queryIndexed: { try store.fetch(RecordQuery<Indexed>().where(filter).order(SortKey("name"))).count },
     update: {
       try store.write { transaction in for item in updates { try transaction.update(item) } }
       return updates.count
@@ -53,8 +53,8 @@ struct NoRemote: RemoteStorage {
   private var unreachable: RemoteError { RemoteError(.unreachable, "There is no server.") }
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw unreachable }
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { throw unreachable }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { throw unreachable }
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw unreachable }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw unreachable }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw unreachable }
   func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

@@ -21,8 +21,8 @@ struct InProcessRemote: RemoteStorage {
     } catch { throw RemoteError(.serverError, "\(error)") }
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { [] }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { 0 }
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { [] }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
 
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     do { return try await authority.digest(space: "bench", principal: principal, scope) } catch {

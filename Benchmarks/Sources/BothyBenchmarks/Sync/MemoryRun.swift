@@ -66,8 +66,8 @@ private struct EndlessRemote: RemoteStorage {
       ]))
   }
 
-  func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] { [] }
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int { 0 }
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { [] }
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     throw RemoteError(.notFound, "There is no digest.")
   }

@@ -83,5 +83,5 @@ struct SyncRun {
     return Double(data.items.count) / seconds
   }
 
-  static let schema = Schema(types: [SyncedIndexedItem.schema])
+  static let schema = StoreSchema(types: [SyncedIndexedItem.schema])
 }

@@ -27,7 +27,7 @@ public struct UserPlaces: Sendable {
 
   /// Everything that was saved: markers, then the destination, then locations; the older first.
   public func saved() throws -> [SavedPlace] {
-    try store.fetch(Query<SavedPlace>()).sorted(by: SavedPlace.precedes)
+    try store.fetch(RecordQuery<SavedPlace>()).sorted(by: SavedPlace.precedes)
   }
 
   /// The markers, the older first.
@@ -81,7 +81,7 @@ public struct UserPlaces: Sendable {
   public func noteSelected(_ place: SelectedPlace) throws {
     try store.write { transaction in
       try transaction.save(place)
-      let all = Query<SelectedPlace>().order { $0.selectedAt.descending }
+      let all = RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }
       for old in try transaction.fetch(all).dropFirst(Self.rememberedSelections) {
         try transaction.delete(SelectedPlace.self, id: old.id)
       }
@@ -90,7 +90,7 @@ public struct UserPlaces: Sendable {
 
   /// The places looked at last, the newest first.
   public func recentlySelected(_ count: Int = 5) throws -> [SelectedPlace] {
-    try store.fetch(Query<SelectedPlace>().order { $0.selectedAt.descending }.limit(count))
+    try store.fetch(RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }.limit(count))
   }
 
   /// The tiles that markers and the destination lie in: what is wanted without a network too.

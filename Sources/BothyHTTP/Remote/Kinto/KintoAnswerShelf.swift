@@ -4,7 +4,7 @@ import BothySync
 /// Keeps the last query's records, so that its further pages need not read the whole type again.
 actor KintoAnswerShelf {
   private struct Kept {
-    var query: RecordQuery
+    var query: AnyQuery
     var stamp: Int64
     var records: [ServerRecord]
   }
@@ -15,13 +15,13 @@ actor KintoAnswerShelf {
   private var kept: Kept?
 
   /// The records of the query, if they were kept and the type has not changed since. One round trip if they were.
-  func records(of query: RecordQuery, space: KintoSpace) async throws(RemoteError) -> [ServerRecord]? {
+  func records(of query: AnyQuery, space: KintoSpace) async throws(RemoteError) -> [ServerRecord]? {
     guard let kept, kept.query == Self.whole(query) else { return nil }
     let request = KintoRequest(method: "GET", path: space.records(ofType: query.type) + "?_limit=1")
     return try await space.client.send(request).value.timestamp == kept.stamp ? kept.records : nil
   }
 
-  func keep(_ answer: KintoQuery.Answer, to query: RecordQuery) {
+  func keep(_ answer: KintoQuery.Answer, to query: AnyQuery) {
     guard let stamp = answer.stamp, let limit = query.limit, answer.records.count > limit,
       answer.records.count <= Self.limit
     else {
@@ -31,7 +31,7 @@ actor KintoAnswerShelf {
     kept = Kept(query: Self.whole(query), stamp: stamp, records: answer.records)
   }
 
-  private static func whole(_ query: RecordQuery) -> RecordQuery {
+  private static func whole(_ query: AnyQuery) -> AnyQuery {
     var query = query
     query.limit = nil
     query.offset = 0

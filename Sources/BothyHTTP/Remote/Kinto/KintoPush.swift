@@ -23,12 +23,12 @@ struct KintoPush: Sendable {
 
   struct Written: Sendable, Hashable {
     var record: RecordID
-    var kind: Operation.Kind
+    var kind: SyncOperation.Kind
     var version: Int64
   }
 
   /// Throws only when there is no outcome at all.
-  func send(_ operations: [Operation]) async throws(RemoteError) -> Result {
+  func send(_ operations: [SyncOperation]) async throws(RemoteError) -> Result {
     let settings = try await space.client.serverSettings()
     guard !settings.isReadOnly else {
       throw RemoteError(
@@ -51,7 +51,7 @@ struct KintoPush: Sendable {
   }
 
   /// What Kinto has no place for is refused rather than lost without a word.
-  private static func refusal(of operation: Operation) -> Outcome? {
+  private static func refusal(of operation: SyncOperation) -> Outcome? {
     if operation.group != nil {
       return Outcome(
         operation: operation.id,
@@ -75,7 +75,7 @@ struct KintoPush: Sendable {
   }
 
   private func send(
-    _ chunk: [Operation], _ result: inout Result, isSecondTry: Bool = false
+    _ chunk: [SyncOperation], _ result: inout Result, isSecondTry: Bool = false
   ) async throws(RemoteError) {
     let reply: KintoClient.Reply<[KintoAnswer]>
     do { reply = try await space.client.batch(chunk.map(request)) } catch {
@@ -97,7 +97,7 @@ struct KintoPush: Sendable {
   }
 
   private func settle(
-    _ operation: Operation, _ answer: KintoAnswer, _ result: inout Result
+    _ operation: SyncOperation, _ answer: KintoAnswer, _ result: inout Result
   ) throws(RemoteError) {
     if answer.status == 409 { throw KintoClient.undone(answer) }
     // Nobody deleted a record whose collection is gone: the operation stays in doubt until a pull has looked.
@@ -117,7 +117,7 @@ struct KintoPush: Sendable {
     return ["If-Match": "\"\(max(1, timestamp))\""]
   }
 
-  func request(_ operation: Operation) -> KintoRequest {
+  func request(_ operation: SyncOperation) -> KintoRequest {
     let path = space.record(operation.record)
     let data = KintoRecord.members(of: operation, device: device, modified: operation.modified ?? now)
     switch operation.kind {
@@ -131,7 +131,7 @@ struct KintoPush: Sendable {
     }
   }
 
-  func verdict(_ operation: Operation, _ answer: KintoAnswer) -> Outcome.Verdict {
+  func verdict(_ operation: SyncOperation, _ answer: KintoAnswer) -> Outcome.Verdict {
     let type = operation.record.type
     switch answer.status {
     case 200..<300:

@@ -8,7 +8,7 @@ import BothySync
 /// no text search, places or `or`: of those all records of the type are read. Its order is not used either.
 struct KintoQuery: Sendable {
   let space: KintoSpace
-  let schema: Schema?
+  let schema: StoreSchema?
 
   private static let pageSize = 1000
   /// More ids than this are not asked for one by one.
@@ -22,9 +22,9 @@ struct KintoQuery: Sendable {
   }
 
   /// The records that the query selects, in its order.
-  func answer(_ query: RecordQuery) async throws(RemoteError) -> Answer {
+  func answer(_ query: AnyQuery) async throws(RemoteError) -> Answer {
     let judge = try Judge(query, schema)
-    var found: [(Record, ServerRecord)] = []
+    var found: [(AnyRecord, ServerRecord)] = []
     var stamp: Int64?
     func take(_ json: JSONValue?) throws(RemoteError) {
       guard let record = KintoRecord(json, type: query.type), !record.isDeleted else { return }
@@ -50,7 +50,7 @@ struct KintoQuery: Sendable {
   }
 
   /// The number of records. One round trip for all of a type, otherwise as `answer`.
-  func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     guard query.filter == .all, query.container == nil else { return try await answer(query).records.count }
     let answer = try await space.client.send(
       KintoRequest(method: "HEAD", path: space.records(ofType: query.type))
@@ -111,7 +111,7 @@ struct KintoQuery: Sendable {
 
 extension KintoQuery {
   /// The ids, where the condition names all there can be.
-  static func ids(_ predicate: Predicate) -> [String]? {
+  static func ids(_ predicate: Condition) -> [String]? {
     switch predicate {
     case .compare(field: "id", .equal, .text(let id)): return [id]
     case .oneOf(field: "id", let values): return values.compactMap(\.text)
@@ -121,7 +121,7 @@ extension KintoQuery {
   }
 
   /// Parameters of a listing that leave out only what the query does: equalities that all must hold.
-  static func filter(_ query: RecordQuery) -> String {
+  static func filter(_ query: AnyQuery) -> String {
     var filter = ""
     for case .compare(let field, .equal, let value) in conjuncts(query.filter) {
       let json: JSONValue? =
@@ -141,7 +141,7 @@ extension KintoQuery {
     return filter
   }
 
-  private static func conjuncts(_ predicate: Predicate) -> [Predicate] {
+  private static func conjuncts(_ predicate: Condition) -> [Condition] {
     if case .and(let parts) = predicate { parts.flatMap(conjuncts) } else { [predicate] }
   }
 
@@ -155,11 +155,11 @@ extension KintoQuery {
 
 /// Applies the query's own meaning to records.
 private struct Judge {
-  let query: RecordQuery
+  let query: AnyQuery
   let type: TypeSchema
   let isGuessed: Bool
 
-  init(_ query: RecordQuery, _ schema: Schema?) throws(RemoteError) {
+  init(_ query: AnyQuery, _ schema: StoreSchema?) throws(RemoteError) {
     isGuessed = schema == nil
     do throws(StoreError) {
       var query = query
@@ -179,14 +179,14 @@ private struct Judge {
   }
 
   /// The record with its values, nil if it is not selected.
-  func judge(_ record: ServerRecord) throws(RemoteError) -> Record? {
-    let read: Record
+  func judge(_ record: ServerRecord) throws(RemoteError) -> AnyRecord? {
+    let read: AnyRecord
     do {
       var values: [String: FieldValue] = [:]
       for (name, json) in try record.fields.members() {
         if let field = type[name] { values[name] = value(json, field.kind) }
       }
-      var found = Record(
+      var found = AnyRecord(
         query.type, id: record.id.id, values, container: record.container, version: record.version)
       found.origin.metadata = record.metadata
       read = found
@@ -207,7 +207,7 @@ private struct Judge {
     }
   }
 
-  func order(_ found: [(Record, ServerRecord)]) throws(RemoteError) -> [ServerRecord] {
+  func order(_ found: [(AnyRecord, ServerRecord)]) throws(RemoteError) -> [ServerRecord] {
     var whole = query
     whole.limit = nil
     whole.offset = 0

@@ -55,7 +55,7 @@ struct KintoRecord {
   // MARK: writing
 
   /// The members that an operation sets; cleared fields are null, which reads as none.
-  static func members(of operation: Operation, device: String, modified: Int64) -> JSONValue {
+  static func members(of operation: SyncOperation, device: String, modified: Int64) -> JSONValue {
     var members: [String: JSONValue] = [:]
     for (field, value) in operation.fields where operation.kind == .update || !value.isNull {
       members[member(of: field)] = value

@@ -28,7 +28,7 @@ public struct KintoRemote: RemoteStorage {
   private let client: KintoClient
   private let space: KintoSpace
   private let options: KintoOptions
-  private let schema: Schema?
+  private let schema: StoreSchema?
   private let clock: SyncClock
   private let shelf = KintoAnswerShelf()
 
@@ -41,7 +41,7 @@ public struct KintoRemote: RemoteStorage {
   ///   - clock: The device's clock.
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, credentials: KintoCredentials = .none,
-    schema: Schema? = nil, options: KintoOptions = KintoOptions(),
+    schema: StoreSchema? = nil, options: KintoOptions = KintoOptions(),
     clock: SyncClock = SyncClock()
   ) {
     client = KintoClient(
@@ -102,7 +102,7 @@ public struct KintoRemote: RemoteStorage {
 
   /// The records that a query selects. One round trip for each thousand records that Kinto's filters select; a query's
   /// further pages cost none as long as the type has not changed.
-  public func query(_ query: RecordQuery) async throws(RemoteError) -> [ServerRecord] {
+  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await client.checkPause()
     if query.offset > 0, let kept = try await shelf.records(of: query, space: space) {
       return Array(kept.dropFirst(query.offset).prefix(query.limit ?? .max))
@@ -114,7 +114,7 @@ public struct KintoRemote: RemoteStorage {
 
   /// The number of records that a query selects: one round trip for all of a type; with a condition the records are
   /// read, as for `query`.
-  public func count(_ query: RecordQuery) async throws(RemoteError) -> Int {
+  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).count(query)
   }

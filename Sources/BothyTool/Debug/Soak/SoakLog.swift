@@ -36,7 +36,7 @@ enum SoakLog {
   static func contents(of store: SyncedStore) throws {
     var records: [String: JSONValue] = [:]
     for type in store.store.schema.types {
-      for record in try store.store.fetch(RecordQuery(type.name)) {
+      for record in try store.store.fetch(AnyQuery(type.name)) {
         var writer = JSONWriter()
         writer.object {
           for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {

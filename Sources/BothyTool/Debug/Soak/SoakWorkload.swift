@@ -28,10 +28,12 @@ struct SoakWorkload: Sendable {
   func makeSharedRecords() async throws {
     try await store.store.write { transaction in
       for index in 0..<Self.accounts {
-        try transaction.insert(Record("Account", id: "a\(index)", ["balance": .int(Self.deposit)]))
+        try transaction.insert(AnyRecord("Account", id: "a\(index)", ["balance": .int(Self.deposit)]))
       }
-      for index in 0..<Self.counters { try transaction.insert(Record("Counter", id: "c\(index)", ["n": 0])) }
-      for index in 0..<Self.notes { try transaction.insert(Record("Note", id: "n\(index)", ["title": 0])) }
+      for index in 0..<Self.counters {
+        try transaction.insert(AnyRecord("Counter", id: "c\(index)", ["n": 0]))
+      }
+      for index in 0..<Self.notes { try transaction.insert(AnyRecord("Note", id: "n\(index)", ["title": 0])) }
     }
     try await store.caughtUp()
   }
@@ -70,7 +72,7 @@ struct SoakWorkload: Sendable {
 
   private func readAccounts() async throws {
     try SoakLog.say("invoke", "read")
-    let accounts = try await store.store.fetch(RecordQuery("Account"))
+    let accounts = try await store.store.fetch(AnyQuery("Account"))
     var balances: [String: JSONValue] = [:]
     for account in accounts { balances[String(account.id.dropFirst())] = Self.json(account["balance"]) }
     try SoakLog.say("ok", "read", value: .object(balances))
@@ -87,7 +89,7 @@ struct SoakWorkload: Sendable {
   }
 
   private mutating func add() async throws {
-    let record = Record("Element", ["value": .int(number)])
+    let record = AnyRecord("Element", ["value": .int(number)])
     // Some go to the server first, as `networkThenCache` says; what happens to those is known only when it returns.
     guard random.below(4) == 0 else {
       return try await perform("add", .int(number)) { try $0.insert(record) }
@@ -103,7 +105,7 @@ struct SoakWorkload: Sendable {
   }
 
   private mutating func remove() async throws {
-    let elements = try await store.store.fetch(RecordQuery("Element"))
+    let elements = try await store.store.fetch(AnyQuery("Element"))
     guard !elements.isEmpty else { return }
     let element = elements[random.below(elements.count)]
     try await perform("remove", Self.json(element["value"])) { try $0.delete(element.recordID) }
@@ -140,7 +142,7 @@ struct SoakWorkload: Sendable {
     if random.below(2) == 0 {
       let read: JSONValue = ["r", .string(id.id), .null]
       try SoakLog.say("invoke", "txn", value: [read])
-      let note = try await store.store.fetch(RecordQuery("Note")).first { $0.id == id.id }
+      let note = try await store.store.fetch(AnyQuery("Note")).first { $0.id == id.id }
       let title = note.map { Self.json($0["title"]) } ?? .null
       return try SoakLog.say("ok", "txn", value: [["r", .string(id.id), title]])
     }
@@ -154,8 +156,8 @@ struct SoakWorkload: Sendable {
 
   /// A parent and two children in one transaction: whoever sees one sees three.
   private mutating func family() async throws {
-    let parent = Record("Parent", ["value": .int(number)])
-    let children = (0..<2).map { _ in Record("Child", ["parent": .text(parent.id)]) }
+    let parent = AnyRecord("Parent", ["value": .int(number)])
+    let children = (0..<2).map { _ in AnyRecord("Child", ["parent": .text(parent.id)]) }
     try await perform("family", .int(number)) { transaction in
       // The children first: what is sent is put in order.
       for child in children { try transaction.insert(child) }
@@ -167,8 +169,8 @@ struct SoakWorkload: Sendable {
     try SoakLog.say("invoke", "families")
     let counts = try await store.store.read { transaction in
       var counts: [String: Int64] = [:]
-      for parent in try transaction.fetch(RecordQuery("Parent")) { counts[parent.id, default: 0] += 10 }
-      for child in try transaction.fetch(RecordQuery("Child")) {
+      for parent in try transaction.fetch(AnyQuery("Parent")) { counts[parent.id, default: 0] += 10 }
+      for child in try transaction.fetch(AnyQuery("Child")) {
         counts[child["parent"].text ?? "", default: 0] += 1
       }
       return counts
@@ -188,7 +190,7 @@ struct SoakWorkload: Sendable {
       switch (choice, exists) {
       case (0, true): try transaction.delete(id)
       case (_, true): try transaction.update(id, fields: ["value": .int(value)])
-      case (_, false): try transaction.insert(Record("Scrap", id: id.id, ["value": .int(value)]))
+      case (_, false): try transaction.insert(AnyRecord("Scrap", id: id.id, ["value": .int(value)]))
       }
     }
   }

@@ -1,5 +1,5 @@
 /// The meaning of a condition, said in plain Swift: what every compiled form must agree with.
-extension Predicate {
+extension Condition {
   /// Whether the condition is true of a record whose fields `value` hands out by name.
   ///
   /// The condition must have been checked against `type`. Linear in the size of the condition.

@@ -1,8 +1,8 @@
-extension RecordQuery {
+extension AnyQuery {
   /// The same query with its values of the kinds of its fields.
   ///
   /// Throws `StoreError` `.unknownField` or `.invalidQuery`, naming what is wrong and what is possible.
-  package func checked(for schema: TypeSchema) throws(StoreError) -> RecordQuery {
+  package func checked(for schema: TypeSchema) throws(StoreError) -> AnyQuery {
     var query = self
     query.filter = try filter.checked(for: schema)
     for key in order {
@@ -37,7 +37,7 @@ extension RecordQuery {
   }
 
   /// The sort keys with the id after them, so that the order is total.
-  package var totalOrder: [Ordering] {
-    order.contains { $0.field == "id" && $0.origin == nil } ? order : order + [Ordering("id")]
+  package var totalOrder: [SortKey] {
+    order.contains { $0.field == "id" && $0.origin == nil } ? order : order + [SortKey("id")]
   }
 }

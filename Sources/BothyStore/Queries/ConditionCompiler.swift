@@ -1,8 +1,8 @@
-/// Compiles a checked condition to SQL that is true exactly where `Predicate.evaluate` is.
+/// Compiles a checked condition to SQL that is true exactly where `Condition.evaluate` is.
 ///
 /// SQL's third truth value appears only where the condition is false; a negated leaf is compiled as
 /// `(leaf) IS NOT TRUE`, which sends both to true. Values are always arguments, never text.
-struct PredicateCompiler<Columns: ColumnExpressions> {
+struct ConditionCompiler<Columns: ColumnExpressions> {
   let type: TypeSchema
   let columns: Columns
   private(set) var result = SQLFragment("")
@@ -14,7 +14,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     self.columns = columns
   }
 
-  mutating func append(_ predicate: Predicate, negated: Bool = false) throws(StoreError) {
+  mutating func append(_ predicate: Condition, negated: Bool = false) throws(StoreError) {
     switch predicate {
     case .all: result += negated ? "FALSE" : "TRUE"
     case .none: result += negated ? "TRUE" : "FALSE"
@@ -45,8 +45,8 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   /// Joins parts, negation moved inward by De Morgan's laws. Parts of the same operator are joined in one list,
   /// long lists as a balanced tree, because SQLite limits the depth of an expression; the part that needs most of
   /// its parser's stack (100 symbols) comes first, while the stack is empty.
-  private mutating func join(_ parts: [Predicate], isAnd: Bool, negated: Bool) throws(StoreError) {
-    var flat: [(Predicate, Bool)] = []
+  private mutating func join(_ parts: [Condition], isAnd: Bool, negated: Bool) throws(StoreError) {
+    var flat: [(Condition, Bool)] = []
     Self.flatten(parts, isAnd: isAnd, negated: negated, into: &flat)
     guard !flat.isEmpty else { return result += isAnd ? "TRUE" : "FALSE" }
     if flat.count > 1, flat.contains(where: { $0.0.parserNeed > 0 }) {
@@ -55,7 +55,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     try join(flat[...], isAnd ? " AND " : " OR ")
   }
 
-  private mutating func join(_ parts: ArraySlice<(Predicate, Bool)>, _ word: String) throws(StoreError) {
+  private mutating func join(_ parts: ArraySlice<(Condition, Bool)>, _ word: String) throws(StoreError) {
     if parts.count == 1, let (part, negated) = parts.first { return try append(part, negated: negated) }
     result += "("
     if parts.count > 64 {
@@ -73,7 +73,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   }
 
   private static func flatten(
-    _ parts: [Predicate], isAnd: Bool, negated: Bool, into flat: inout [(Predicate, Bool)]
+    _ parts: [Condition], isAnd: Bool, negated: Bool, into flat: inout [(Condition, Bool)]
   ) {
     for part in parts {
       switch part {
@@ -105,7 +105,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendLeaf(_ predicate: Predicate, negated: Bool) throws(StoreError) {
+  private mutating func appendLeaf(_ predicate: Condition, negated: Bool) throws(StoreError) {
     switch predicate {
     case .compare(let name, let comparison, let value):
       if value.isNull { return result += "FALSE" }
@@ -139,7 +139,7 @@ struct PredicateCompiler<Columns: ColumnExpressions> {
   private mutating func appendList(_ name: String, _ values: [FieldValue]) throws(StoreError) {
     let isCoordinate = try type.queryField(name).kind == .coordinate
     if isCoordinate || values.contains(.null) {
-      var parts: [Predicate] = values.filter { isCoordinate || $0.isNull }
+      var parts: [Condition] = values.filter { isCoordinate || $0.isNull }
         .map { .compare(field: name, .equal, $0) }
       if !isCoordinate { parts.append(.oneOf(field: name, values.filter { !$0.isNull })) }
       return try append(.or(parts))
@@ -224,7 +224,7 @@ extension ColumnExpressions {
   }
 }
 
-extension Predicate {
+extension Condition {
   /// How much stack a left-to-right parser needs for the condition, its neediest parts first: Sethi and Ullman's
   /// numbering (1970), a parenthesis being one symbol, an operand waiting for the next one two.
   fileprivate var parserNeed: Int {

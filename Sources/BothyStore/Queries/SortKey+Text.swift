@@ -1,5 +1,5 @@
 /// The text form of sort keys: `-due,title` and `start NEAREST 51.5,-0.1`.
-extension Ordering: CustomStringConvertible {
+extension SortKey: CustomStringConvertible {
   public var description: String {
     guard let origin else { return (ascending ? "" : "-") + field }
     return "\(field) \(ascending ? "NEAREST" : "FARTHEST") \(origin.latitude),\(origin.longitude)"
@@ -8,21 +8,21 @@ extension Ordering: CustomStringConvertible {
   /// Reads `-due,title`: fields separated by commas, `-` before those sorted from the largest; and
   /// `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and longitude.
   /// Empty text is no keys. Throws `WhereSyntaxError` pointing at the key that is none.
-  public static func parse(_ text: String) throws(WhereSyntaxError) -> [Ordering] {
+  public static func parse(_ text: String) throws(WhereSyntaxError) -> [SortKey] {
     if text.allSatisfy(\.isWhitespace) { return [] }
     var parts = text.split(separator: ",", omittingEmptySubsequences: false)[...]
-    var keys: [Ordering] = []
+    var keys: [SortKey] = []
     var column = 1
     while let part = parts.popFirst() {
       let start = column + part.prefix(while: \.isWhitespace).count
       column += part.count + 1
-      if let key = Ordering(key: part.drop(while: \.isWhitespace)) {
+      if let key = SortKey(key: part.drop(while: \.isWhitespace)) {
         keys.append(key)
         continue
       }
       let words = part.split(whereSeparator: \.isWhitespace)
       guard words.count == 3, let longitude = parts.popFirst(),
-        let key = Ordering(field: words[0], word: words[1], latitude: words[2], longitude: longitude)
+        let key = SortKey(field: words[0], word: words[1], latitude: words[2], longitude: longitude)
       else {
         throw WhereSyntaxError(
           message:

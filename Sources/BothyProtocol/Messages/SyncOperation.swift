@@ -4,7 +4,7 @@ public import BothyStore
 ///
 /// Its `id` is fixed before the first send and reused on every retry: the server applies an operation once and
 /// answers a repetition with the first outcome.
-public struct Operation: Sendable, Hashable {
+public struct SyncOperation: Sendable, Hashable {
   /// What is to be done to the record; the raw values are those of the wire.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     /// Make it: a conflict if there is a live record of that id.
@@ -72,7 +72,7 @@ public struct Operation: Sendable, Hashable {
   }
 }
 
-extension Operation {
+extension SyncOperation {
   /// Writes `{"id","kind","type","record","container"?,"base"?,"after"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
   /// "group"?,"secrets"?}`: set fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
   public func write(to writer: inout JSONWriter) {
@@ -192,9 +192,9 @@ extension Operation {
   }
 }
 
-extension Operation.Group {
+extension SyncOperation.Group {
   fileprivate init(from reader: inout JSONReader) throws {
-    var group = Operation.Group(id: "", size: 0)
+    var group = SyncOperation.Group(id: "", size: 0)
     try reader.object { name, reader in
       switch name {
       case "id": group.id = try reader.string()
@@ -209,7 +209,7 @@ extension Operation.Group {
   }
 }
 
-extension Operation.Kind {
+extension SyncOperation.Kind {
   package var number: Int64 {
     switch self {
     case .insert: 0

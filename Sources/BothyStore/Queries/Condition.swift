@@ -5,7 +5,7 @@
 /// a value, `!=` those with one), an order comparison with null is false, and `not` turns false into true.
 /// Text is compared by its UTF-8 bytes; `contains` and `beginsWith` ignore the case of ASCII letters only when
 /// asked.
-public indirect enum Predicate: Sendable, Hashable {
+public indirect enum Condition: Sendable, Hashable {
   /// True of every record: a query with no condition.
   case all
   /// True of no record.
@@ -27,11 +27,11 @@ public indirect enum Predicate: Sendable, Hashable {
   /// The type's full-text index matches: every word, the last one as a prefix.
   case matches(String)
   /// All of the parts hold; true when there are none.
-  case and([Predicate])
+  case and([Condition])
   /// At least one of the parts holds; false when there are none.
-  case or([Predicate])
+  case or([Condition])
   /// The part does not hold.
-  case not(Predicate)
+  case not(Condition)
 
   /// How two values are compared; the raw value is the sign, in SQL and in conditions as text.
   public enum Comparison: String, Sendable, Hashable, CaseIterable {
@@ -54,7 +54,7 @@ public indirect enum Predicate: Sendable, Hashable {
 ///
 /// Null sorts before every value, and a record without a coordinate after all that have one: it is infinitely far
 /// away. Ties are broken by id, so every order is total.
-public struct Ordering: Sendable, Hashable {
+public struct SortKey: Sendable, Hashable {
   /// The name in the schema, or `id`, `container`, `version`.
   public var field: String
   /// Smallest, or nearest, first.

@@ -2,7 +2,7 @@
 /// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`.
-extension Predicate {
+extension Condition {
   /// Reads a condition; kinds of values are guessed. Throws `StoreError` `.invalidQuery`.
   public init(json: JSONValue) throws(StoreError) { try self.init(json: json, depth: 0) }
 
@@ -29,19 +29,19 @@ extension Predicate {
         let parts = try Self.list(parts, depth)
         self = parts.isEmpty ? .none : .or(parts)
       } else if let part = document["not"] {
-        self = .not(try Predicate(json: part, depth: depth + 1))
+        self = .not(try Condition(json: part, depth: depth + 1))
       } else {
         self = .matches(try document.string("matches"))
       }
     }
   }
 
-  private static func list(_ json: JSONValue, _ depth: Int) throws(StoreError) -> [Predicate] {
+  private static func list(_ json: JSONValue, _ depth: Int) throws(StoreError) -> [Condition] {
     guard let parts = json.arrayValue else {
       throw .invalidQuery("'and' and 'or' take a list of conditions.")
     }
-    var result: [Predicate] = []
-    for part in parts { result.append(try Predicate(json: part, depth: depth + 1)) }
+    var result: [Condition] = []
+    for part in parts { result.append(try Condition(json: part, depth: depth + 1)) }
     return result
   }
 

@@ -1,7 +1,7 @@
-extension RecordQuery {
+extension AnyQuery {
   /// The type that a ledger answers the query by, and the query as it can: without a schema the type is guessed, and
   /// nothing is included. Throws `StoreError`.
-  package func resolved(in schema: Schema?) throws(StoreError) -> (type: TypeSchema, query: RecordQuery) {
+  package func resolved(in schema: StoreSchema?) throws(StoreError) -> (type: TypeSchema, query: AnyQuery) {
     guard let schema else {
       var query = self
       query.include = []
@@ -23,7 +23,7 @@ private struct GuessedFields {
   private var kinds: [String: FieldKind] = [:]
 
   /// Throws `StoreError` `.unknownField` for a name that no field can have; names become part of the SQL.
-  static func schema(for query: RecordQuery) throws(StoreError) -> TypeSchema {
+  static func schema(for query: AnyQuery) throws(StoreError) -> TypeSchema {
     var guessed = GuessedFields()
     guessed.visit(query.filter, depth: 0)
     for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
@@ -46,8 +46,8 @@ private struct GuessedFields {
   }
 
   /// Deeper than a query may be is left for the check to refuse.
-  private mutating func visit(_ predicate: Predicate, depth: Int) {
-    guard depth <= Predicate.maximumDepth else { return }
+  private mutating func visit(_ predicate: Condition, depth: Int) {
+    guard depth <= Condition.maximumDepth else { return }
     switch predicate {
     case .all, .none, .matches: break
     case .compare(let field, _, let value): note(field, value)

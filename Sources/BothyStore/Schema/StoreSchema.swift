@@ -1,5 +1,5 @@
 /// All declared types of a store, with the version that the app gave them.
-public struct Schema: Sendable, Hashable {
+public struct StoreSchema: Sendable, Hashable {
   /// Rises when the app changes its types; a file of a higher version is refused.
   public var version: Int
   /// The types in the order of declaration.

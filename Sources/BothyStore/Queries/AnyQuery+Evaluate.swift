@@ -1,10 +1,10 @@
 /// The answer to a query over records in memory: the reference for every other way to get it.
-extension RecordQuery {
+extension AnyQuery {
   /// The records of the query's type that it describes, in its order.
   ///
   /// Reads every record; sorting costs n log n comparisons.
   /// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
-  public func evaluate(over records: [Record], schema: TypeSchema) throws(StoreError) -> [Record] {
+  public func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(StoreError) -> [AnyRecord] {
     let query = try checked(for: schema)
     var found = records.filter { query.holds($0, schema) }
     let keys = query.totalOrder
@@ -15,18 +15,18 @@ extension RecordQuery {
   /// Whether a record meets the filter and lies in the container, whatever the limit.
   ///
   /// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
-  public func isMet(by record: Record, schema: TypeSchema) throws(StoreError) -> Bool {
+  public func isMet(by record: AnyRecord, schema: TypeSchema) throws(StoreError) -> Bool {
     try checked(for: schema).holds(record, schema)
   }
 
   /// The same for a checked query.
-  package func holds(_ record: Record, _ schema: TypeSchema) -> Bool {
+  package func holds(_ record: AnyRecord, _ schema: TypeSchema) -> Bool {
     record.type == type && holds(record.container)
       && filter.evaluate(schema) { record.queried($0, schema) }
   }
 }
 
-extension Record {
+extension AnyRecord {
   /// The value of a field or pseudo-field.
   package func queried(_ name: String, _ schema: TypeSchema) -> FieldValue {
     if schema.index(of: name) != nil { return self[name] }
@@ -47,7 +47,7 @@ extension Record {
     return place.distance(to: origin)
   }
 
-  fileprivate func precedes(_ other: Record, by keys: [Ordering], _ schema: TypeSchema) -> Bool {
+  fileprivate func precedes(_ other: AnyRecord, by keys: [SortKey], _ schema: TypeSchema) -> Bool {
     for key in keys {
       if let origin = key.origin {
         let (mine, theirs) = (
@@ -65,7 +65,7 @@ extension Record {
   }
 }
 
-extension RecordQuery {
+extension AnyQuery {
   /// Whether records of a container are meant.
   fileprivate func holds(_ other: String) -> Bool {
     guard let container, container != other else { return true }

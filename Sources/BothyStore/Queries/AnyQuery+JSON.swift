@@ -1,20 +1,20 @@
 /// The query document, as tools and the wire carry it:
 /// `{"type", "where", "order": ["-due", "title"], "limit", "offset", "container", "children": true, "include": ["owner"]}`.
 /// A sort key by distance is `{"nearest": {"field", "lat", "lon"}}`, the farthest first `{"farthest": {…}}`.
-extension RecordQuery {
+extension AnyQuery {
   /// Reads a query document. With a schema, values get the kinds of their fields; without, kinds are guessed
   /// from the JSON and settled when the query runs.
   ///
   /// Throws `StoreError` `.invalidQuery` for a malformed document or an unknown member, `.unknownType` or
   /// `.unknownField` when the schema has no such type or field.
-  public init(json: JSONValue, schema: Schema? = nil) throws(StoreError) {
+  public init(json: JSONValue, schema: StoreSchema? = nil) throws(StoreError) {
     let document = try QueryDocument(
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
     self.init(try document.string("type"))
-    if let condition = document["where"] { filter = try Predicate(json: condition) }
+    if let condition = document["where"] { filter = try Condition(json: condition) }
     if let keys = document["order"] {
       guard let keys = keys.arrayValue else { throw .invalidQuery("'order' is a list of sort keys.") }
-      for key in keys { order.append(try Ordering(json: key)) }
+      for key in keys { order.append(try SortKey(json: key)) }
     }
     limit = try document.count("limit")
     offset = try document.count("offset") ?? 0
@@ -48,11 +48,11 @@ extension RecordQuery {
   }
 }
 
-extension Ordering {
+extension SortKey {
   /// Reads a sort key of a query document. Throws `StoreError` `.invalidQuery`.
   init(json: JSONValue) throws(StoreError) {
     if let text = json.stringValue {
-      guard let key = Ordering(key: text) else {
+      guard let key = SortKey(key: text) else {
         throw .invalidQuery(
           "'\(text)' is no sort key. Write a field, with '-' before it for the largest first.")
       }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Checks a condition against the schema. Compiles and evaluates nothing.
-extension Predicate {
+extension Condition {
   /// Conditions may be nested this deep.
   package static let maximumDepth = 32
   /// A condition may have this many parts, a list of values this many elements.
@@ -11,14 +11,14 @@ extension Predicate {
   /// dates, base64 text data, UUIDs lower-case.
   ///
   /// Throws `StoreError` `.unknownField`, or `.invalidQuery` naming the field and what is possible.
-  package func checked(for type: TypeSchema) throws(StoreError) -> Predicate {
+  package func checked(for type: TypeSchema) throws(StoreError) -> Condition {
     var terms = 0
     return try checked(for: type, depth: 0, terms: &terms)
   }
 
   private func checked(
     for type: TypeSchema, depth: Int, terms: inout Int
-  ) throws(StoreError) -> Predicate {
+  ) throws(StoreError) -> Condition {
     terms += 1
     guard depth <= Self.maximumDepth, terms <= Self.maximumTerms else {
       throw .invalidQuery(
@@ -35,15 +35,15 @@ extension Predicate {
   }
 
   private static func checked(
-    _ parts: [Predicate], _ type: TypeSchema, _ depth: Int, _ terms: inout Int
-  ) throws(StoreError) -> [Predicate] {
-    var result: [Predicate] = []
+    _ parts: [Condition], _ type: TypeSchema, _ depth: Int, _ terms: inout Int
+  ) throws(StoreError) -> [Condition] {
+    var result: [Condition] = []
     result.reserveCapacity(parts.count)
     for part in parts { result.append(try part.checked(for: type, depth: depth + 1, terms: &terms)) }
     return result
   }
 
-  private func checkedLeaf(for type: TypeSchema) throws(StoreError) -> Predicate {
+  private func checkedLeaf(for type: TypeSchema) throws(StoreError) -> Condition {
     switch self {
     case .compare(let field, let comparison, let value):
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))

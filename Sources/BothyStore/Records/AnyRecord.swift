@@ -1,5 +1,5 @@
 /// One row of any type, with its fields by name: what tools and the wire use in place of a Swift struct.
-public struct Record: Sendable, Hashable, Identifiable {
+public struct AnyRecord: Sendable, Hashable, Identifiable {
   /// The name of its type in the schema.
   public var type: String
   public var id: String
@@ -55,7 +55,7 @@ public struct Record: Sendable, Hashable, Identifiable {
   }
 }
 
-extension Record {
+extension AnyRecord {
   /// The record of an entity value.
   public init<E: Entity>(_ entity: E) {
     var encoder = FieldEncoder(gathering: E.schema.fields.count)

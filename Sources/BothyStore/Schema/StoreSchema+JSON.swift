@@ -1,4 +1,4 @@
-extension Schema {
+extension StoreSchema {
   /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional",
   /// "default", "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}],
   /// "synced", "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option is not ignored.
@@ -153,7 +153,7 @@ extension Permissions {
       throw .invalidSchema("The 'permissions' of \(type) must be an object.")
     }
     for (action, value) in members {
-      let access: Access = try Schema.choice(value, action, of: "the permissions of \(type)")
+      let access: Access = try StoreSchema.choice(value, action, of: "the permissions of \(type)")
       switch action {
       case "create": create = access
       case "read": read = access
